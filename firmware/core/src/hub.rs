@@ -1,0 +1,155 @@
+//! The hub: joins the MQTT session, the job slots and the controller link.
+
+use embassy_futures::join::{join_array, join3};
+use embedded_io_async::{Read, Write};
+
+use crate::json::{Kind, Overflow, Value, Writer};
+use crate::log::{error, info};
+use crate::mqtt::{Broker, Job, Refusal, Request, Slots};
+use crate::seam::{Dial, Platform};
+use crate::{limits, link, mqtt, tool, tools};
+
+/// Who the hub is and where it belongs.
+#[derive(Clone, Copy, Debug)]
+pub struct Config<'a> {
+    /// The hub's name in every topic: `hearthwave/<id>/…`.
+    pub id: HubId<'a>,
+    /// What it runs on, as announced in `info`: `esp32c3`, `qemu`, `sim`.
+    pub target: &'a str,
+    /// The broker to keep a session with.
+    pub broker: Broker<'a>,
+}
+
+/// A hub's name: one to [`HUB_ID`](crate::limits::HUB_ID) letters, digits, `-` and `_`, so that it is one
+/// level of an MQTT topic and needs no quoting anywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HubId<'a>(&'a str);
+
+impl<'a> HubId<'a> {
+    /// `None` unless `name` is a valid one. `const`, so that a board checks its own at build time.
+    pub const fn new(name: &'a str) -> Option<Self> {
+        let mut rest = name.as_bytes();
+        if rest.is_empty() || rest.len() > crate::limits::HUB_ID {
+            return None;
+        }
+        while let [first, tail @ ..] = rest {
+            if !(first.is_ascii_alphanumeric() || *first == b'-' || *first == b'_') {
+                return None;
+            }
+            rest = tail;
+        }
+        Some(Self(name))
+    }
+
+    /// The name itself.
+    pub const fn as_str(&self) -> &'a str {
+        self.0
+    }
+}
+
+/// All the memory one hub works in.
+///
+/// Large, and all zeros when new: keep it in a `static` (it then costs no flash) or in a box, and hand it
+/// to one [`Hub`] for good.
+pub struct Memory {
+    mqtt: mqtt::Memory,
+    link: link::Memory,
+    slots: Slots,
+}
+
+impl Memory {
+    /// Empty memory.
+    pub const fn new() -> Self {
+        Self { mqtt: mqtt::Memory::new(), link: link::Memory::new(), slots: Slots::new() }
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// One hub. Holds no global state: a process can run as many as it has [`Memory`] for.
+pub struct Hub<'a> {
+    config: Config<'a>,
+    memory: &'a mut Memory,
+}
+
+impl<'a> Hub<'a> {
+    /// A hub that works in `memory`.
+    pub const fn new(config: Config<'a>, memory: &'a mut Memory) -> Self {
+        Self { config, memory }
+    }
+
+    /// Runs the hub for ever: keeps a session with the broker and the link to the controller on `uart`
+    /// (its receiving and sending halves), and answers requests. Neither side waits for the other.
+    ///
+    /// Dropping the future stops the hub; the broker then publishes its will.
+    pub async fn run<R, W, D, P>(&mut self, uart: (R, W), mut dial: D, platform: P) -> !
+    where
+        R: Read,
+        W: Write,
+        D: Dial,
+        P: Platform,
+    {
+        let Self { config, memory } = self;
+        let Memory { mqtt, link, slots } = &mut **memory;
+        let slots = &*slots;
+        slots.clear();
+        let status = link::Status::new();
+        let (rx, tx) = uart;
+        info!("hub {}: version {} on {}", config.id.as_str(), env!("CARGO_PKG_VERSION"), config.target);
+        join3(
+            mqtt::run(mqtt, config, &mut dial, &platform, slots, &status),
+            link::run(link, rx, tx, &status),
+            join_array::<_, { limits::JOBS }>(core::array::from_fn(|index| {
+                slots.serve(index, async |job: &mut Job| answer(job))
+            })),
+        )
+        .await
+        .0
+    }
+}
+
+/// Writes the reply to a job.
+fn answer(job: &mut Job) {
+    let asked = job.request;
+    let answered = job.answer(|payload, reply| {
+        let (request, transaction) = match mqtt::read(payload) {
+            Ok(request) => request,
+            Err(refusal) => return refusal.write(None, reply),
+        };
+        let mut writer = Writer::new(reply);
+        let mut refused = Ok(());
+        writer.object(|members| {
+            refused = match asked {
+                Request::ToolCall => tool_call(request, members),
+            };
+            if let Some(transaction) = transaction {
+                members.field("transaction", transaction);
+            }
+        });
+        match (refused, writer.finish()) {
+            (Ok(()), Ok(length)) => Ok(length),
+            (Ok(()), Err(Overflow)) => Refusal::Unanswerable.write(transaction, reply),
+            (Err(refusal), _) => refusal.write(transaction, reply),
+        }
+    });
+    if answered.is_err() {
+        error!("hub: a refusal does not fit into a reply; the caller gets an empty one");
+    }
+}
+
+/// `{"name", "arguments"}` → the members of the result object.
+fn tool_call(request: Value<'_>, reply: &mut Writer<'_>) -> Result<(), Refusal> {
+    let name = request.get("name").and_then(|name| name.as_text());
+    let name = name.ok_or(Refusal::Wrong("'name' must be the name of a tool, as a string"))?;
+    let arguments = match request.get("arguments") {
+        None => Value::EMPTY_OBJECT,
+        Some(arguments) if arguments.kind() == Kind::Object => arguments,
+        Some(_) => return Err(Refusal::Wrong("'arguments' must be an object")),
+    };
+    tool::call(&tools::TOOLS, name, arguments, reply);
+    Ok(())
+}

@@ -1,0 +1,218 @@
+//! Agreement with serde_json, on what is JSON and on what it means.
+
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+use proptest::prelude::*;
+use serde_json::Value as Oracle;
+
+use super::{Kind, Reason, Value, Writer};
+use crate::limits::JSON_DEPTH;
+
+/// Checks that both see the same value, all the way down.
+fn agree(ours: Value<'_>, theirs: &Oracle) {
+    match theirs {
+        Oracle::Null => assert_eq!(ours.kind(), Kind::Null),
+        Oracle::Bool(yes) => {
+            assert_eq!(ours.kind(), Kind::Bool);
+            assert_eq!(ours.text(), yes.to_string());
+        }
+        Oracle::Number(number) => {
+            assert_eq!(ours.kind(), Kind::Number);
+            // serde_json takes minus zero for a fraction.
+            assert!(ours.text() == "-0" || ours.as_i64() == number.as_i64());
+        }
+        Oracle::String(text) => {
+            let ours = ours.as_text().expect("a string");
+            assert_eq!(ours.to_string(), *text);
+            assert!(ours == **text);
+            assert_eq!(ours.decode::<4096>().as_deref(), Some(text.as_str()));
+        }
+        Oracle::Array(items) => {
+            assert_eq!(ours.kind(), Kind::Array);
+            assert_eq!(ours.items().count(), items.len());
+            ours.items().zip(items).for_each(|(ours, theirs)| agree(ours, theirs));
+        }
+        Oracle::Object(members) => {
+            assert_eq!(ours.kind(), Kind::Object);
+            assert!(ours.members().all(|(name, _)| members.contains_key(&name.to_string())));
+            for (name, theirs) in members {
+                agree(ours.get(name).expect("the member"), theirs);
+            }
+        }
+    }
+}
+
+fn check(bytes: &[u8]) {
+    let theirs = serde_json::from_slice::<Oracle>(bytes);
+    match (Value::parse(bytes), &theirs) {
+        (Ok(ours), Ok(theirs)) => agree(ours, theirs),
+        (Err(_), Err(_)) => {}
+        // serde_json has no number that large, which is no matter of grammar.
+        (Ok(_), Err(error)) if error.to_string().contains("out of range") => {}
+        // We nest less deeply than it does.
+        (Err(error), Ok(_)) if error.reason == Reason::TooDeep => {}
+        (ours, theirs) => panic!("{:?}: {ours:?} but {theirs:?}", String::from_utf8_lossy(bytes)),
+    }
+}
+
+fn any_json() -> impl Strategy<Value = Oracle> {
+    let leaf = prop_oneof![
+        Just(Oracle::Null),
+        any::<bool>().prop_map(Oracle::from),
+        any::<i64>().prop_map(Oracle::from),
+        any::<f64>().prop_map(Oracle::from),
+        any::<String>().prop_map(Oracle::from),
+    ];
+    leaf.prop_recursive(6, 40, 6, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..6).prop_map(Oracle::from),
+            proptest::collection::hash_map(any::<String>(), inner, 0..6)
+                .prop_map(|members| Oracle::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+/// Text that is nearly JSON: its tokens in any order.
+fn tokens() -> impl Strategy<Value = Vec<u8>> {
+    let token = prop::sample::select(
+        &[
+            "{",
+            "}",
+            "[",
+            "]",
+            ",",
+            ":",
+            " ",
+            "\n",
+            "true",
+            "nul",
+            "null",
+            "-",
+            "0",
+            "01",
+            "1.5",
+            "1.",
+            "1e5",
+            "1e",
+            "-0.0E-7",
+            "\"a\"",
+            "\"\\u00e9\"",
+            "\"\\ud83d\\ude00\"",
+            "\"\\ud83d\"",
+            "\"\\udc00\"",
+            "\"\\x\"",
+            "\"\t\"",
+            "\"\\",
+            "\"é\"",
+            "\u{feff}",
+        ][..],
+    );
+    proptest::collection::vec(token, 0..12).prop_map(|tokens| tokens.concat().into_bytes())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn generated_documents_mean_the_same(document in any_json(), pretty: bool) {
+        let text = if pretty { serde_json::to_string_pretty(&document) } else { serde_json::to_string(&document) };
+        check(text.unwrap().as_bytes());
+    }
+
+    #[test]
+    fn mutated_documents_are_judged_the_same(document in any_json(), at: prop::sample::Index, byte: u8, cut: bool) {
+        let mut text = serde_json::to_vec(&document).unwrap();
+        let at = at.index(text.len());
+        text[at] = byte;
+        if cut {
+            text.truncate(at);
+        }
+        check(&text);
+    }
+
+    #[test]
+    fn any_order_of_tokens_is_judged_the_same(text in tokens()) {
+        check(&text);
+    }
+
+    #[test]
+    fn any_bytes_are_judged_the_same(bytes: Vec<u8>) {
+        check(&bytes);
+    }
+
+    #[test]
+    fn what_is_written_reads_back(document in any_json(), room in 0usize..4096) {
+        let expected = serde_json::to_string(&document).unwrap();
+        let mut buffer = std::vec![0xAAu8; room];
+        let mut writer = Writer::new(&mut buffer);
+        write(&mut writer, &document);
+        match writer.finish() {
+            Ok(length) => {
+                let read: Oracle = serde_json::from_slice(&buffer[..length]).unwrap();
+                prop_assert_eq!(&read, &serde_json::from_str::<Oracle>(&expected).unwrap());
+            }
+            Err(_) => prop_assert!(room < 6 * expected.len()),
+        }
+    }
+}
+
+fn write(writer: &mut Writer<'_>, value: &Oracle) {
+    match value {
+        Oracle::String(text) => writer.value(text.as_str()),
+        Oracle::Bool(yes) => writer.value(*yes),
+        Oracle::Number(number) if number.is_i64() => writer.value(number.as_i64().unwrap()),
+        Oracle::Null | Oracle::Number(_) => {
+            writer.value(Value::parse(value.to_string().as_bytes()).unwrap());
+        }
+        Oracle::Array(items) => writer.array(|writer| items.iter().for_each(|item| write(writer, item))),
+        Oracle::Object(members) => writer.object(|writer| {
+            for (name, value) in members {
+                writer.key(name);
+                write(writer, value);
+            }
+        }),
+    }
+}
+
+#[test]
+fn of_a_repeated_name_the_last_counts() {
+    let value = Value::parse(br#"{"a":1,"b":2,"\u0061":3}"#).unwrap();
+    assert_eq!(value.get("a").and_then(|a| a.as_i64()), Some(3));
+    assert_eq!(value.members().count(), 3);
+}
+
+#[test]
+fn nesting_is_bounded_exactly() {
+    let nested = |depth| "[".repeat(depth) + &"]".repeat(depth);
+    assert!(Value::parse(nested(JSON_DEPTH).as_bytes()).is_ok());
+    let error = Value::parse(nested(JSON_DEPTH + 1).as_bytes()).unwrap_err();
+    assert_eq!((error.at, error.reason), (JSON_DEPTH, Reason::TooDeep));
+    assert!(Value::parse("{\"a\":[".repeat(100_000).as_bytes()).is_err());
+}
+
+#[test]
+fn errors_say_where_and_what() {
+    let error = |text: &[u8]| Value::parse(text).unwrap_err().to_string();
+    assert_eq!(error(b""), "not valid JSON: ends too early, at byte 0");
+    assert_eq!(error(b"{\"a\" 1}"), "not valid JSON: expected ':' at byte 5");
+    assert_eq!(error(b"[1,]"), "not valid JSON: expected a value at byte 3");
+    assert_eq!(error(b"{} x"), "not valid JSON: expected nothing more at byte 3");
+    assert_eq!(error(b"\"a\xff\""), "not UTF-8 at byte 2");
+}
+
+#[test]
+fn going_back_forgets_an_overflow_too() {
+    let mut buffer = [0; 24];
+    let mut writer = Writer::new(&mut buffer);
+    writer.object(|writer| {
+        writer.field("a", 1u32);
+        let mark = writer.mark();
+        writer.field("b", "much too long for what is left");
+        assert!(writer.overflowed());
+        writer.rewind(mark);
+        writer.field("c", false);
+    });
+    let length = writer.finish().unwrap();
+    assert_eq!(&buffer[..length], br#"{"a":1,"c":false}"#);
+}

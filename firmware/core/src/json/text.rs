@@ -1,0 +1,82 @@
+//! A JSON string as it stands in the text, decoded only as far as somebody looks.
+
+use core::fmt::{self, Write as _};
+
+/// The inside of a checked JSON string, escapes and all.
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'a> {
+    escaped: &'a str,
+}
+
+impl<'a> Text<'a> {
+    /// `escaped` must come from a checked document, without its quotes.
+    pub(super) const fn new(escaped: &'a str) -> Self {
+        Self { escaped }
+    }
+
+    /// The text as it stands between the quotes.
+    pub const fn escaped(&self) -> &'a str {
+        self.escaped
+    }
+
+    /// The characters it means.
+    pub fn chars(&self) -> impl Iterator<Item = char> + 'a {
+        let mut rest = self.escaped.chars();
+        core::iter::from_fn(move || match rest.next()? {
+            '\\' => Some(match rest.next()? {
+                'b' => '\u{8}',
+                'f' => '\u{c}',
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                'u' => match hex(&mut rest)? {
+                    high @ 0xD800..0xDC00 => {
+                        // The scan made sure of the second half; its `\u` is skipped.
+                        rest.nth(1)?;
+                        let low = hex(&mut rest)?.wrapping_sub(0xDC00) & 0x3FF;
+                        char::from_u32(0x10000 + ((high - 0xD800) << 10 | low))?
+                    }
+                    unit => char::from_u32(unit)?,
+                },
+                itself => itself,
+            }),
+            plain => Some(plain),
+        })
+    }
+
+    /// The decoded text in a string of fixed capacity, or `None` if it does not fit.
+    pub fn decode<const N: usize>(&self) -> Option<heapless::String<N>> {
+        let mut decoded = heapless::String::new();
+        for character in self.chars() {
+            decoded.push(character).ok()?;
+        }
+        Some(decoded)
+    }
+
+    /// As much of the decoded text as fits: for showing, not for comparing.
+    pub fn excerpt<const N: usize>(&self) -> heapless::String<N> {
+        let mut decoded = heapless::String::new();
+        for character in self.chars() {
+            if decoded.push(character).is_err() {
+                break;
+            }
+        }
+        decoded
+    }
+}
+
+fn hex(rest: &mut core::str::Chars<'_>) -> Option<u32> {
+    (0..4).try_fold(0, |unit, _| Some(unit << 4 | rest.next()?.to_digit(16)?))
+}
+
+impl PartialEq<str> for Text<'_> {
+    fn eq(&self, other: &str) -> bool {
+        self.chars().eq(other.chars())
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.chars().try_for_each(|character| f.write_char(character))
+    }
+}

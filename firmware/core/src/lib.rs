@@ -1,0 +1,45 @@
+//! The Hearthwave hub, as a library without an operating system, a heap or an executor.
+//!
+//! [`Hub`] joins an MQTT session, a link to the Z-Wave controller and the tools. Everything that differs
+//! between a board and the desktop simulator comes in through the seams: a serial line
+//! (`embedded_io_async`), a [`Dial`] that opens the way to the broker, a [`Platform`], and the time driver
+//! of `embassy-time`.
+//!
+//! ```text
+//!   broker ◄── Dial ── mqtt ──► job slots ──► tool ── link ──► serial line ──► controller
+//!                        ▲                              │
+//!                        └────────── link status ◄──────┘
+//! ```
+//!
+//! Modules use those above them in this list, never those below: [`limits`], `log`, [`json`], [`tool`],
+//! [`tools`], [`link`], [`mqtt`], [`hub`]. All memory is the caller's ([`Memory`]), every capacity is a
+//! constant in [`limits`], and nothing here panics on what a wire brings.
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::unreachable,
+    clippy::todo
+)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+#[cfg(test)]
+extern crate std;
+
+mod log;
+
+pub mod hub;
+pub mod json;
+pub mod limits;
+pub mod link;
+pub mod mqtt;
+pub mod seam;
+pub mod tool;
+pub mod tools;
+
+pub use hub::{Config, Hub, HubId, Memory};
+pub use mqtt::Broker;
+pub use seam::{Dial, DialError, Platform};

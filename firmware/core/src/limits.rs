@@ -1,0 +1,109 @@
+//! Every capacity, timeout and retry number of the hub, each with its reason.
+//!
+//! Sizes are bytes. Together they decide the hub's memory: a board has 200 KiB for everything static.
+
+use embassy_time::Duration;
+
+/// Longest hub id: with it, every topic of the hub stays well under the 128 bytes that a will may have.
+pub const HUB_ID: usize = 32;
+
+/// Nesting of arrays and objects. Schemas of real tools go to about ten; the check costs one bit a level.
+pub const JSON_DEPTH: usize = 32;
+
+/// Largest payload of a request. A tool call with a page of text in its arguments fits.
+pub const REQUEST: usize = 4096;
+
+/// Largest payload of a reply: a result of the size of a request, and its envelope.
+pub const REPLY: usize = REQUEST + 512;
+
+/// Requests in work at the same time. Each takes a slot of [`REQUEST`] + [`REPLY`] bytes; one more is
+/// answered "busy".
+pub const JOBS: usize = 4;
+
+/// A caller's Response Topic. Clients use a prefix and a random id.
+pub const RESPONSE_TOPIC: usize = 128;
+
+/// A caller's Correlation Data. Usually a UUID or a counter.
+pub const CORRELATION: usize = 64;
+
+/// A request's `transaction`, as JSON text.
+pub const TRANSACTION: usize = 128;
+
+/// A tool's name; the providers of language models allow 64.
+pub const TOOL_NAME: usize = 64;
+
+/// The largest MQTT packet the hub takes in whole: a request with its topic and properties. Larger ones are
+/// cut on the way in and refused by name.
+pub const MQTT_RECEIVE: usize = REQUEST + 1024;
+
+/// The largest packet the broker may send at all. The hub answers anything up to this, if only with "too
+/// large"; what is larger, the broker drops.
+pub const MQTT_PACKET: u32 = 1024 * 1024;
+
+/// Packets that wait for the broker's acknowledgement, and room to reconnect with them: two of the largest
+/// replies, or many small ones.
+pub const MQTT_SEND: usize = 2 * REPLY + 2048;
+
+/// For the broker's machine to answer a dial, on a slow network.
+pub const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// From CONNECT to CONNACK, and for any one packet to be taken by the transport.
+pub const MQTT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Seconds between two signs of life. A dead connection is noticed by the broker after one and a half, by the
+/// hub five seconds after its ping.
+pub const MQTT_KEEPALIVE: u16 = 30;
+
+/// Seconds that the broker keeps the session of a hub that is away: long enough for a reconnect, short enough
+/// that nobody's lights react to what was said minutes ago.
+pub const MQTT_SESSION_EXPIRY: u32 = 60;
+
+/// First wait before dialling the broker again; it doubles up to [`RECONNECT_SLOWEST`].
+pub const RECONNECT_FIRST: Duration = Duration::from_secs(1);
+
+/// Longest wait before dialling the broker again.
+pub const RECONNECT_SLOWEST: Duration = Duration::from_secs(60);
+
+/// A connection that held this long was good: the next wait is short again.
+pub const RECONNECT_SETTLED: Duration = Duration::from_secs(30);
+
+/// How long after a resumed session a message can be a repetition of one from before.
+pub const REDELIVERY_WINDOW: Duration = Duration::from_secs(5);
+
+/// How many messages the broker may have sent without an acknowledgement: minimq's Receive Maximum.
+pub const REDELIVERIES: usize = 8;
+
+/// Longest line from the controller. Real ones list all their tools in one line.
+pub const LINE: usize = 16 * 1024;
+
+/// Longest line to the controller: a request and its envelope.
+pub const LINE_OUT: usize = REQUEST + 256;
+
+/// For the controller to take one line. At 115200 baud the longest takes half a second.
+pub const LINE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// For the controller to answer one step of the handshake, or a ping.
+pub const LINK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Waits before the attempts to reach the controller; after the last the link is degraded.
+pub const LINK_ATTEMPTS: [Duration; 3] =
+    [Duration::from_secs(0), Duration::from_secs(2), Duration::from_secs(4)];
+
+/// Wait between attempts once the link is degraded.
+pub const LINK_SLOW_RETRY: Duration = Duration::from_secs(30);
+
+/// How often a silent controller is asked for a sign of life: a serial line does not say that its far end is
+/// gone.
+pub const LINK_PING: Duration = Duration::from_secs(15);
+
+/// The controller's name and version, as announced in `info`.
+pub const CONTROLLER_NAME: usize = 48;
+
+/// The mark that a controller puts where its list of tools goes on.
+pub const LINK_CURSOR: usize = 128;
+
+/// How much of a line that makes no sense is quoted in the log.
+pub const QUOTE: usize = 80;
+
+/// Pages of a controller's list of tools. One that never ends is cut here.
+pub const LINK_PAGES: u8 = 16;

@@ -1,0 +1,99 @@
+//! Lines out of a stream of bytes.
+
+use crate::limits;
+
+/// One line, without its end.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line<'a> {
+    /// As it came; not necessarily UTF-8.
+    Whole(&'a [u8]),
+    /// Longer than [`limits::LINE`]. All of it was skipped; this many bytes.
+    TooLong(usize),
+}
+
+/// Collects bytes and hands out lines that end in LF or CRLF. Empty ones are passed over.
+#[derive(Debug)]
+pub struct Lines {
+    buffer: [u8; limits::LINE],
+    /// What has been handed out already is before this.
+    start: usize,
+    /// What has been searched for an end of line already is before this.
+    searched: usize,
+    end: usize,
+    /// Bytes of an over-long line that are gone.
+    skipped: usize,
+}
+
+impl Lines {
+    /// No bytes yet.
+    pub const fn new() -> Self {
+        Self { buffer: [0; limits::LINE], start: 0, searched: 0, end: 0, skipped: 0 }
+    }
+
+    /// Forgets what has come so far.
+    pub const fn clear(&mut self) {
+        (self.start, self.searched, self.end, self.skipped) = (0, 0, 0, 0);
+    }
+
+    /// Where the next bytes go. Never empty. Say with [`commit`](Self::commit) how many came.
+    pub fn room(&mut self) -> &mut [u8] {
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.searched -= self.start;
+            self.end -= self.start;
+            self.start = 0;
+        }
+        if self.end == self.buffer.len() {
+            // A full buffer without an end of line: too long. Its rest goes the same way.
+            self.skipped = self.skipped.saturating_add(self.end);
+            (self.searched, self.end) = (0, 0);
+        }
+        self.buffer.get_mut(self.end..).unwrap_or_default()
+    }
+
+    /// `count` bytes came into [`room`](Self::room).
+    pub fn commit(&mut self, count: usize) {
+        self.end = self.end.saturating_add(count).min(self.buffer.len());
+    }
+
+    /// Whether [`next_line`](Self::next_line) has one to give. Passes over empty lines.
+    pub fn has_line(&mut self) -> bool {
+        loop {
+            let unsearched = self.buffer.get(self.searched..self.end).unwrap_or_default();
+            let Some(length) = unsearched.iter().position(|byte| *byte == b'\n') else {
+                self.searched = self.end;
+                return false;
+            };
+            let line_end = self.searched + length;
+            let line = self.buffer.get(self.start..line_end).unwrap_or_default();
+            if self.skipped > 0 || !matches!(line, [] | [b'\r']) {
+                // Found, and found again when it is taken.
+                self.searched = line_end;
+                return true;
+            }
+            self.searched = line_end + 1;
+            self.start = self.searched;
+        }
+    }
+
+    /// The next whole line, if there is one.
+    pub fn next_line(&mut self) -> Option<Line<'_>> {
+        if !self.has_line() {
+            return None;
+        }
+        let line = self.start..self.searched;
+        self.searched += 1;
+        self.start = self.searched;
+        if self.skipped > 0 {
+            return Some(Line::TooLong(core::mem::take(&mut self.skipped) + line.len()));
+        }
+        let line = self.buffer.get(line)?;
+        Some(Line::Whole(line.strip_suffix(b"\r").unwrap_or(line)))
+    }
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,84 @@
+//! What the rest of the hub may know about the controller.
+
+use core::cell::RefCell;
+
+use embassy_sync::blocking_mutex::Mutex;
+use embassy_sync::blocking_mutex::raw::NoopRawMutex;
+use embassy_sync::signal::Signal;
+use heapless::String;
+
+use crate::limits;
+
+/// How it stands with the controller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// Being reached.
+    #[default]
+    Connecting,
+    /// Reached, its tools listed.
+    Ready,
+    /// Not reached in several attempts. The hub goes on without it, and keeps trying.
+    Degraded,
+}
+
+impl State {
+    /// As announced in `info`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Connecting => "connecting",
+            Self::Ready => "ready",
+            Self::Degraded => "degraded",
+        }
+    }
+}
+
+/// Who the controller says it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Controller {
+    /// The name of its software.
+    pub name: String<{ limits::CONTROLLER_NAME }>,
+    /// The version of its software.
+    pub version: String<{ limits::CONTROLLER_NAME }>,
+    /// How many tools it offers.
+    pub tools: u32,
+}
+
+/// The state of the link, shared within one hub.
+pub struct Status {
+    known: Mutex<NoopRawMutex, RefCell<(State, Controller)>>,
+    changed: Signal<NoopRawMutex, ()>,
+}
+
+impl Status {
+    /// Nothing known yet.
+    pub fn new() -> Self {
+        Self { known: Mutex::new(RefCell::default()), changed: Signal::new() }
+    }
+
+    /// Looks at what is known now.
+    pub fn read<T>(&self, look: impl FnOnce(State, &Controller) -> T) -> T {
+        self.known.lock(|known| {
+            let (state, controller) = &*known.borrow();
+            look(*state, controller)
+        })
+    }
+
+    /// Waits until something has changed since the last call. For one listener.
+    pub async fn changed(&self) {
+        self.changed.wait().await;
+    }
+
+    pub(super) fn update(&self, state: State, controller: &Controller) {
+        let differs = self.read(|old, known| old != state || known != controller);
+        if differs {
+            self.known.lock(|known| *known.borrow_mut() = (state, controller.clone()));
+            self.changed.signal(());
+        }
+    }
+}
+
+impl Default for Status {
+    fn default() -> Self {
+        Self::new()
+    }
+}

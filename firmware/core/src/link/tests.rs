@@ -1,0 +1,273 @@
+//! The link without a line: framing, and the client's decisions.
+
+use std::format;
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+use embassy_time::{Duration, Instant};
+use proptest::prelude::*;
+
+use super::{Client, Line, Lines, Message, Outgoing, State};
+use crate::json::Value;
+use crate::limits;
+
+/// Feeds `bytes` in pieces of the given sizes, and collects the lines as they come out.
+fn frame(bytes: &[u8], mut sizes: impl Iterator<Item = usize>) -> Vec<Result<Vec<u8>, usize>> {
+    let mut lines = Lines::new();
+    let mut rest = bytes;
+    let mut out = Vec::new();
+    loop {
+        while let Some(line) = lines.next_line() {
+            out.push(match line {
+                Line::Whole(line) => Ok(line.to_vec()),
+                Line::TooLong(length) => Err(length),
+            });
+        }
+        if rest.is_empty() {
+            return out;
+        }
+        let room = lines.room();
+        assert!(!room.is_empty());
+        let size = sizes.next().unwrap_or(1).clamp(1, room.len().min(rest.len()));
+        let (now, later) = rest.split_at(size);
+        room[..size].copy_from_slice(now);
+        lines.commit(size);
+        rest = later;
+    }
+}
+
+/// What framing means, the slow and obvious way.
+fn expected(bytes: &[u8]) -> Vec<Result<Vec<u8>, usize>> {
+    let mut lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+    lines.pop();
+    let whole = |line: &&[u8]| match line.len() {
+        length if length >= limits::LINE => Some(Err(length)),
+        _ if matches!(*line, [] | [b'\r']) => None,
+        _ => Some(Ok(line.strip_suffix(b"\r").unwrap_or(line).to_vec())),
+    };
+    lines.iter().filter_map(whole).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn lines_come_out_whole_however_the_bytes_come_in(
+        lines in proptest::collection::vec(
+            (prop_oneof![9 => 0usize..40, 1 => limits::LINE - 2..limits::LINE + 3, 1 => Just(100_000)], any::<u8>(), any::<bool>()),
+            0..6,
+        ),
+        sizes in proptest::collection::vec(1usize..20_000, 1..20),
+    ) {
+        let mut bytes = Vec::new();
+        for (length, byte, carriage_return) in lines {
+            bytes.resize(bytes.len() + length, if byte == b'\n' { b'x' } else { byte });
+            bytes.extend_from_slice(if carriage_return { b"\r\n" } else { b"\n" });
+        }
+        bytes.extend_from_slice(b"not ended");
+        prop_assert_eq!(frame(&bytes, sizes.into_iter().cycle()), expected(&bytes));
+    }
+
+    #[test]
+    fn nothing_a_controller_says_upsets_the_client(
+        messages in proptest::collection::vec((
+            prop::sample::select(&["result", "error", "method"][..]),
+            prop::sample::select(&["{}", "[]", "null", "7", "\"ping\"", "{\"tools\":[1,2]}", "{\"tools\":[],\"nextCursor\":\"n\"}"][..]),
+            prop::option::of(prop::sample::select(&["1", "2", "3", "-1", "99999999999", "\"1\"", "null"][..])),
+            0u64..20_000,
+        ), 0..60),
+    ) {
+        let mut client = Client::new();
+        let mut now = Instant::MIN;
+        for (member, value, id, pause) in messages {
+            let mut sends = 0;
+            while client.poll(now).is_some() {
+                sends += 1;
+                prop_assert!(sends < 4, "the client talks without end");
+            }
+            let id = id.map(|id| format!(",\"id\":{id}")).unwrap_or_default();
+            let text = format!("{{\"jsonrpc\":\"2.0\"{id},\"{member}\":{value}}}");
+            if let Some(message) = Message::read(Value::parse(text.as_bytes()).unwrap()) {
+                client.receive(now, message);
+            }
+            now += Duration::from_millis(pause);
+        }
+    }
+}
+
+/// A client with a clock and a controller played by hand.
+struct Table {
+    client: Client,
+    now: Instant,
+}
+
+impl Table {
+    fn new() -> Self {
+        Self { client: Client::new(), now: Instant::MIN }
+    }
+
+    /// What the client has to say now.
+    fn says(&mut self) -> Vec<String> {
+        let mut said = Vec::new();
+        while let Some(message) = self.client.poll(self.now) {
+            said.push(line(&message));
+        }
+        said
+    }
+
+    fn hears(&mut self, text: &str) -> Option<String> {
+        let message = Message::read(Value::parse(text.as_bytes()).unwrap()).unwrap();
+        self.client.receive(self.now, message).map(|answer| line(&answer))
+    }
+
+    fn wait_until(&mut self, milliseconds: u64) {
+        self.now = Instant::from_millis(milliseconds);
+    }
+
+    fn next_moment(&self) -> u64 {
+        self.client.deadline().as_millis()
+    }
+
+    fn become_ready(&mut self) {
+        self.says();
+        let first = self.client.last_id();
+        self.hears(&format!(
+            r#"{{"jsonrpc":"2.0","id":{first},"result":{{"protocolVersion":"2025-06-18","capabilities":{{}},"serverInfo":{{"name":"zw","version":"9"}}}}}}"#
+        ));
+        self.says();
+        self.hears(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"tools":[{{}},{{}}]}}}}"#, first + 1));
+        assert_eq!(self.client.state(), State::Ready);
+    }
+}
+
+fn line(message: &Outgoing<'_>) -> String {
+    let mut buffer = [0; 512];
+    let length = message.write(&mut buffer).unwrap();
+    let text = core::str::from_utf8(&buffer[..length]).unwrap();
+    let oracle: serde_json::Value = serde_json::from_str(text).unwrap();
+    assert_eq!(oracle["jsonrpc"], "2.0");
+    text.to_string()
+}
+
+#[test]
+fn the_handshake_in_order() {
+    let mut table = Table::new();
+    let hello: serde_json::Value = serde_json::from_str(&table.says()[0]).unwrap();
+    assert_eq!(hello["method"], "initialize");
+    assert_eq!(hello["params"]["clientInfo"]["name"], "hearthwave");
+    table.hears(r#"{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"zw","version":"9"}}}"#);
+    let said = table.says();
+    assert_eq!(said[0], r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    assert_eq!(said[1], r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
+    table.hears(r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[{},{}],"nextCursor":"p2"}}"#);
+    assert_eq!(table.says(), [r#"{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"p2"}}"#]);
+    assert_eq!(table.client.state(), State::Connecting);
+    table.hears(r#"{"jsonrpc":"2.0","id":3,"result":{"tools":[{}]}}"#);
+    assert_eq!(table.client.state(), State::Ready);
+    let controller = table.client.controller();
+    assert_eq!((controller.name.as_str(), controller.version.as_str(), controller.tools), ("zw", "9", 3));
+}
+
+#[test]
+fn a_silent_controller_is_tried_three_times_and_then_slowly() {
+    let mut table = Table::new();
+    let mut attempts = Vec::new();
+    while attempts.len() < 5 {
+        if !table.says().is_empty() {
+            attempts.push((table.now.as_millis(), table.client.state()));
+        }
+        table.wait_until(table.next_moment());
+    }
+    let (t, c, d) = (limits::LINK_TIMEOUT.as_millis(), State::Connecting, State::Degraded);
+    let slow = limits::LINK_SLOW_RETRY.as_millis();
+    let third = 3 * t + 6000;
+    assert_eq!(
+        attempts,
+        [(0, c), (t + 2000, c), (2 * t + 6000, c), (third + slow, d), (third + t + 2 * slow, d)]
+    );
+}
+
+#[test]
+fn a_controller_that_comes_late_is_welcome() {
+    let mut table = Table::new();
+    while table.client.state() != State::Degraded {
+        table.says();
+        table.wait_until(table.next_moment());
+    }
+    table.become_ready();
+}
+
+#[test]
+fn a_controller_that_falls_silent_is_missed() {
+    let mut table = Table::new();
+    table.become_ready();
+    table.wait_until(limits::LINK_PING.as_millis());
+    assert!(table.says()[0].contains("\"ping\""));
+    assert_eq!(table.client.state(), State::Ready);
+    table.wait_until(table.next_moment());
+    assert!(table.says()[0].contains("\"initialize\""));
+    assert_eq!(table.client.state(), State::Connecting);
+    assert_eq!(table.client.controller().tools, 0);
+}
+
+#[test]
+fn whoever_answers_a_ping_stays() {
+    let mut table = Table::new();
+    table.become_ready();
+    for answer in ["\"result\":{}", "\"error\":{\"code\":-32601,\"message\":\"no\"}"] {
+        table.wait_until(table.next_moment());
+        table.says();
+        table.hears(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{},{answer}}}", table.client.last_id()));
+        assert_eq!(table.client.state(), State::Ready);
+        assert!(table.says().is_empty());
+    }
+}
+
+#[test]
+fn requests_of_the_controller_are_answered() {
+    let mut table = Table::new();
+    let pong = table.hears(r#"{"jsonrpc":"2.0","id":"x-1","method":"ping"}"#);
+    assert_eq!(pong.as_deref(), Some(r#"{"jsonrpc":"2.0","id":"x-1","result":{}}"#));
+    let refusal = table.hears(r#"{"jsonrpc":"2.0","id":5,"method":"roots/list"}"#).unwrap();
+    assert!(refusal.contains("\"id\":5") && refusal.contains("-32601"), "{refusal}");
+}
+
+#[test]
+fn a_changed_list_is_asked_for_again() {
+    let mut table = Table::new();
+    table.become_ready();
+    table.hears(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    assert!(table.says()[0].contains("tools/list"));
+    table.hears(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"tools":[]}}}}"#, table.client.last_id()));
+    assert_eq!((table.client.state(), table.client.controller().tools), (State::Ready, 0));
+}
+
+#[test]
+fn answers_to_nobody_change_nothing() {
+    let mut table = Table::new();
+    table.says();
+    table.hears(r#"{"jsonrpc":"2.0","id":77,"result":{"tools":[]}}"#);
+    table.hears(r#"{"jsonrpc":"2.0","id":77,"error":{"code":1,"message":"x"}}"#);
+    assert_eq!(table.client.state(), State::Connecting);
+    table.hears(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    table.says();
+    table.hears(r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}"#);
+    assert_eq!(table.client.state(), State::Ready);
+}
+
+#[test]
+fn a_list_without_end_is_cut() {
+    let mut table = Table::new();
+    table.says();
+    table.hears(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    for page in 0..limits::LINK_PAGES {
+        assert_eq!(table.client.state(), State::Connecting, "page {page}");
+        table.says();
+        let id = table.client.last_id();
+        table.hears(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[{{}}],"nextCursor":"more"}}}}"#
+        ));
+    }
+    assert_eq!(table.client.state(), State::Ready);
+    assert_eq!(table.client.controller().tools, u32::from(limits::LINK_PAGES));
+}

@@ -1,0 +1,67 @@
+//! What the hub tells about itself on `info`.
+
+use serde::Serialize;
+
+use crate::limits;
+use crate::link::Status;
+
+#[derive(Serialize)]
+struct Info<'a> {
+    version: &'a str,
+    target: &'a str,
+    link: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    controller: Option<Controller<'a>>,
+    tools: usize,
+    limits: Limits,
+}
+
+#[derive(Serialize)]
+struct Controller<'a> {
+    name: &'a str,
+    version: &'a str,
+    tools: u32,
+}
+
+/// What a caller has to keep to, in bytes.
+#[derive(Serialize)]
+struct Limits {
+    request: usize,
+    reply: usize,
+    jobs: usize,
+    response_topic: usize,
+    correlation_data: usize,
+    transaction: usize,
+}
+
+/// Writes the payload of `info`, and returns its length.
+pub(super) fn write(
+    target: &str,
+    tools: usize,
+    link: &Status,
+    buffer: &mut [u8],
+) -> Result<usize, serde_json_core::ser::Error> {
+    link.read(|state, controller| {
+        let known = !controller.name.is_empty();
+        let info = Info {
+            version: env!("CARGO_PKG_VERSION"),
+            target,
+            link: state.as_str(),
+            controller: known.then(|| Controller {
+                name: &controller.name,
+                version: &controller.version,
+                tools: controller.tools,
+            }),
+            tools,
+            limits: Limits {
+                request: limits::REQUEST,
+                reply: limits::REPLY,
+                jobs: limits::JOBS,
+                response_topic: limits::RESPONSE_TOPIC,
+                correlation_data: limits::CORRELATION,
+                transaction: limits::TRANSACTION,
+            },
+        };
+        serde_json_core::to_slice(&info, buffer)
+    })
+}

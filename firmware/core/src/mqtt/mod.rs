@@ -1,0 +1,38 @@
+//! The MQTT side of the hub: topics, session, requests and replies.
+//!
+//! [`run`] keeps a session with the broker. What arrives is copied into a free job slot ([`Slots`]) and worked
+//! on there, so that the session goes on polling; what cannot be is refused at once ([`Refusal`]). Replies go
+//! out when they are ready, in whatever order that is, and are kept until the broker has them.
+
+mod backoff;
+mod info;
+mod redelivery;
+mod replies;
+mod request;
+mod session;
+mod sieve;
+mod slot;
+mod topic;
+
+#[cfg(test)]
+mod tests;
+
+pub use backoff::Backoff;
+pub use redelivery::Redeliveries;
+pub(crate) use request::read;
+pub use request::{Refusal, Request};
+pub use session::{Memory, run};
+pub use sieve::{Cut, Sieve};
+pub use slot::{Job, ReplyTo, Slot, Slots};
+pub use topic::{Topic, Topics};
+
+/// Where the broker is and how to log in.
+#[derive(Clone, Copy, Debug)]
+pub struct Broker<'a> {
+    /// A name or an address.
+    pub host: &'a str,
+    /// Usually 1883.
+    pub port: u16,
+    /// User name and password, if the broker wants them.
+    pub login: Option<(&'a str, &'a str)>,
+}

@@ -1,0 +1,100 @@
+//! What a request asks for, and how one is refused.
+
+use core::fmt;
+
+use crate::json::{Kind, Overflow, Value, Writer};
+use crate::limits;
+
+/// The requests the hub answers, by the name at the end of their topic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Request {
+    /// `tool/call`: runs a tool.
+    #[default]
+    ToolCall,
+}
+
+impl Request {
+    /// The request called `name`.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "tool/call" => Some(Self::ToolCall),
+            _ => None,
+        }
+    }
+}
+
+/// Why a request is not worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// All slots are taken.
+    Busy,
+    /// No such request.
+    Unknown,
+    /// A payload of so many bytes.
+    TooLarge(usize),
+    /// The payload is not a JSON document.
+    NotJson(crate::json::Error),
+    /// The payload is JSON, but not what the request needs.
+    Wrong(&'static str),
+    /// The reply does not fit.
+    Unanswerable,
+    /// The Response Topic or the Correlation Data cannot be used.
+    NoWayBack(&'static str),
+}
+
+impl Refusal {
+    /// The short name of the refusal, for programs.
+    pub const fn error_type(&self) -> &'static str {
+        match self {
+            Self::Busy => "busy",
+            Self::Unknown => "unknown_request",
+            Self::TooLarge(_) | Self::Unanswerable => "too_large",
+            Self::NotJson(_) => "invalid_json",
+            Self::Wrong(_) | Self::NoWayBack(_) => "invalid_request",
+        }
+    }
+
+    /// Writes the reply that refuses a request.
+    pub fn write(&self, transaction: Option<Value<'_>>, buffer: &mut [u8]) -> Result<usize, Overflow> {
+        let mut writer = Writer::new(buffer);
+        writer.object(|reply| {
+            reply.field("success", false);
+            reply.field("error", format_args!("{self}"));
+            reply.field("error_type", self.error_type());
+            if let Some(transaction) = transaction {
+                reply.field("transaction", transaction);
+            }
+        });
+        writer.finish()
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy => write!(f, "The hub is busy with {} requests; try again in a moment", limits::JOBS),
+            Self::Unknown => f.write_str("Unknown request; the hub answers request/tool/call"),
+            Self::TooLarge(size) => {
+                write!(f, "The request has {size} bytes; at most {} are possible", limits::REQUEST)
+            }
+            Self::Unanswerable => {
+                write!(f, "The reply would have more than the {} bytes that are possible", limits::REPLY)
+            }
+            Self::NotJson(error) => write!(f, "The request is {error}"),
+            Self::Wrong(what) | Self::NoWayBack(what) => f.write_str(what),
+        }
+    }
+}
+
+/// A request's payload as the object it has to be, with the `transaction` that its reply gives back.
+pub(crate) fn read(payload: &[u8]) -> Result<(Value<'_>, Option<Value<'_>>), Refusal> {
+    let request = Value::parse(payload).map_err(Refusal::NotJson)?;
+    if request.kind() != Kind::Object {
+        return Err(Refusal::Wrong("The request must be a JSON object"));
+    }
+    let transaction = request.get("transaction");
+    if transaction.is_some_and(|value| value.text().len() > limits::TRANSACTION) {
+        return Err(Refusal::Wrong("'transaction' is too long; at most 128 bytes are possible"));
+    }
+    Ok((request, transaction))
+}

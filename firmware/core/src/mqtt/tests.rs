@@ -1,0 +1,337 @@
+//! The parts of the MQTT side that decide without a broker.
+
+use std::string::String;
+use std::vec::Vec;
+
+use embassy_futures::block_on;
+use embassy_time::{Duration, Instant};
+use embedded_io_async::{ErrorKind, ErrorType, Read, Write};
+use proptest::prelude::*;
+
+use super::redelivery::fingerprint;
+use super::sieve::{Cut, Sieve};
+use super::{Backoff, Redeliveries, Refusal, Topics};
+use crate::hub::HubId;
+use crate::limits;
+
+#[test]
+fn hub_ids_are_one_plain_level_of_a_topic() {
+    for good in ["a", "hub", "Kitchen-2_b", &"x".repeat(limits::HUB_ID)] {
+        assert!(HubId::new(good).is_some(), "{good}");
+    }
+    for bad in ["", "a/b", "+", "#", "a b", "é", "a\0", &"x".repeat(limits::HUB_ID + 1)] {
+        assert!(HubId::new(bad).is_none(), "{bad}");
+    }
+}
+
+#[test]
+fn the_longest_hub_id_has_all_its_topics() {
+    let id = "x".repeat(limits::HUB_ID);
+    let topics = Topics::new(HubId::new(&id).unwrap());
+    assert_eq!(topics.availability(), *std::format!("hearthwave/{id}/availability"));
+    assert_eq!(topics.response("tool/call"), *std::format!("hearthwave/{id}/response/tool/call"));
+    assert_eq!(topics.response(&"y".repeat(100)), *std::format!("hearthwave/{id}/response/unknown"));
+    assert_eq!(topics.request(&std::format!("hearthwave/{id}/request/tool/call")), Some("tool/call"));
+    assert_eq!(topics.request("hearthwave/other/request/tool/call"), None);
+    assert_eq!(topics.request("?"), None);
+}
+
+#[test]
+fn every_refusal_is_an_error_object_that_fits() {
+    let nonsense = crate::json::Value::parse(b"[1,").unwrap_err();
+    for refusal in [
+        Refusal::Busy,
+        Refusal::Unknown,
+        Refusal::TooLarge(100_000),
+        Refusal::NotJson(nonsense),
+        Refusal::Wrong("'name' must be a string"),
+        Refusal::Unanswerable,
+        Refusal::NoWayBack("The Response Topic is too long"),
+    ] {
+        let transaction = std::format!("\"{}\"", "t".repeat(limits::TRANSACTION - 2));
+        let transaction = crate::json::Value::parse(transaction.as_bytes()).unwrap();
+        let mut buffer = [0; 512];
+        let length = refusal.write(Some(transaction), &mut buffer).unwrap();
+        let reply: serde_json::Value = serde_json::from_slice(&buffer[..length]).unwrap();
+        assert_eq!(reply["success"], false);
+        assert!(reply["error"].as_str().unwrap().len() > 10);
+        assert_eq!(reply["error_type"], refusal.error_type());
+        assert_eq!(reply["transaction"].as_str().unwrap().len(), limits::TRANSACTION - 2);
+    }
+}
+
+#[test]
+fn waits_grow_within_their_bounds_and_differ_between_hubs() {
+    let waits = |seed| {
+        let mut backoff = Backoff::new(seed);
+        let mut longest = limits::RECONNECT_FIRST;
+        let waits: Vec<Duration> = (0..12)
+            .map(|_| {
+                let wait = backoff.next_wait();
+                assert!(wait <= longest && wait >= longest / 2, "{wait} of {longest}");
+                longest = (longest * 2).min(limits::RECONNECT_SLOWEST);
+                wait
+            })
+            .collect();
+        backoff.reset();
+        assert!(backoff.next_wait() <= limits::RECONNECT_FIRST);
+        waits
+    };
+    assert_ne!(waits(1), waits(0x5eed));
+    assert_eq!(waits(0).len(), 12);
+}
+
+#[test]
+fn a_message_is_a_repetition_only_after_a_resumed_session_and_once() {
+    let mut seen = Redeliveries::new();
+    let at = Instant::from_secs;
+    let (one, two) = (fingerprint(&[b"1"]), fingerprint(&[b"2"]));
+    assert!(!seen.is_repeated(one, at(0)));
+    assert!(!seen.is_repeated(one, at(1)), "said twice on one connection is meant twice");
+    assert!(!seen.is_repeated(two, at(2)));
+
+    seen.connected(true, at(10));
+    assert!(seen.is_repeated(one, at(10)));
+    assert!(seen.is_repeated(one, at(10)), "both of them may be repeated");
+    assert!(!seen.is_repeated(one, at(11)), "but no more than that");
+    assert!(!seen.is_repeated(two, at(11)), "what is new ends the repetitions");
+
+    seen.connected(true, at(20));
+    assert!(!seen.is_repeated(two, at(25)), "nor do they come that late");
+
+    seen.connected(false, at(30));
+    assert!(!seen.is_repeated(two, at(30)), "a fresh session repeats nothing");
+}
+
+#[test]
+fn fingerprints_keep_parts_apart() {
+    assert_ne!(fingerprint(&[b"ab", b"c"]), fingerprint(&[b"a", b"bc"]));
+    assert_ne!(fingerprint(&[b"", b"x"]), fingerprint(&[b"x", b""]));
+}
+
+/// Bytes that come in the given pieces, and a record of what is written.
+struct Pieces<'a> {
+    rest: &'a [u8],
+    sizes: core::iter::Cycle<std::vec::IntoIter<usize>>,
+    written: Vec<u8>,
+}
+
+impl<'a> Pieces<'a> {
+    fn new(rest: &'a [u8], sizes: Vec<usize>) -> Self {
+        Self { rest, sizes: sizes.into_iter().cycle(), written: Vec::new() }
+    }
+}
+
+impl ErrorType for Pieces<'_> {
+    type Error = ErrorKind;
+}
+
+impl Read for Pieces<'_> {
+    async fn read(&mut self, buf: &mut [u8]) -> Result<usize, ErrorKind> {
+        assert!(!buf.is_empty(), "nothing to read into");
+        let size = self.sizes.next().unwrap_or(1).min(buf.len()).min(self.rest.len());
+        let (now, later) = self.rest.split_at(size);
+        buf[..size].copy_from_slice(now);
+        self.rest = later;
+        Ok(size)
+    }
+}
+
+impl Write for &mut Pieces<'_> {
+    async fn write(&mut self, buf: &[u8]) -> Result<usize, ErrorKind> {
+        let size = self.sizes.next().unwrap_or(1).min(buf.len());
+        self.written.extend_from_slice(&buf[..size]);
+        Ok(size)
+    }
+
+    async fn flush(&mut self) -> Result<(), ErrorKind> {
+        Ok(())
+    }
+}
+
+/// A PUBLISH on the wire.
+#[derive(Clone, Debug)]
+struct Publish {
+    qos: u8,
+    topic: usize,
+    properties: usize,
+    payload: usize,
+}
+
+impl Publish {
+    fn body(&self) -> Vec<u8> {
+        let mut body = Vec::new();
+        body.extend_from_slice(&u16::try_from(self.topic).unwrap().to_be_bytes());
+        body.resize(body.len() + self.topic, b't');
+        if self.qos > 0 {
+            body.extend_from_slice(&[0x12, 0x34]);
+        }
+        variable(self.properties, &mut body);
+        body.resize(body.len() + self.properties, b'p');
+        body.resize(body.len() + self.payload, b'x');
+        body
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let body = self.body();
+        let mut packet = std::vec![0x30 | self.qos << 1];
+        variable(body.len(), &mut packet);
+        packet.extend(body);
+        packet
+    }
+
+    /// What should be left of it, and what should be said about it.
+    fn sieved(&self) -> (Vec<u8>, Option<usize>) {
+        let whole = self.bytes();
+        if whole.len() <= limits::MQTT_RECEIVE {
+            return (whole, None);
+        }
+        // A packet of that length has a header of three bytes.
+        let without_payload = 3 + Self { payload: 0, ..self.clone() }.body().len();
+        if without_payload <= limits::MQTT_RECEIVE && self.topic <= 256 {
+            let cut = Self { payload: limits::MQTT_RECEIVE - without_payload, ..self.clone() };
+            return (cut.bytes(), Some(self.payload));
+        }
+        let id: &[u8] = if self.qos > 0 { &[0x12, 0x34] } else { &[] };
+        let mut gone = std::vec![0x30 | self.qos << 1, 4 + id.len() as u8, 0, 1, b'?'];
+        gone.extend_from_slice(id);
+        gone.push(0);
+        (gone, Some(0))
+    }
+}
+
+fn variable(mut value: usize, out: &mut Vec<u8>) {
+    loop {
+        let more = if value > 127 { 0x80 } else { 0 };
+        out.push((value & 127) as u8 | more);
+        value >>= 7;
+        if value == 0 {
+            return;
+        }
+    }
+}
+
+/// Reads packets from the sieve as minimq does, and notes what was cut of each.
+fn read_packets(bytes: &[u8], sizes: Vec<usize>) -> Vec<(Vec<u8>, Option<usize>)> {
+    let cut = Cut::new();
+    let mut sieve = Sieve::new(Pieces::new(bytes, sizes), &cut);
+    let mut packets = Vec::new();
+    loop {
+        let mut packet = Vec::new();
+        let mut goal = 2;
+        while packet.len() < goal {
+            let mut room = std::vec![0; goal - packet.len()];
+            let count = block_on(sieve.read(&mut room)).unwrap();
+            if count == 0 {
+                assert!(packet.is_empty(), "a packet was broken off");
+                return packets;
+            }
+            packet.extend_from_slice(&room[..count]);
+            let digits = packet.iter().skip(1).take_while(|byte| **byte & 0x80 != 0).count() + 1;
+            goal = match packet.get(1..1 + digits) {
+                None => packet.len() + 1,
+                Some(length) => {
+                    let length = length.iter().rev().fold(0, |sum, byte| sum << 7 | usize::from(byte & 127));
+                    1 + digits + length
+                }
+            };
+        }
+        packets.push((packet, cut.payload()));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn large_packets_are_cut_and_the_rest_passes_untouched(
+        packets in proptest::collection::vec((
+            0u8..3,
+            prop_oneof![8 => 1usize..60, 1 => 255usize..258, 1 => 5_000usize..65_000],
+            prop_oneof![8 => 0usize..200, 1 => 4_900usize..5_300, 1 => 20_000usize..30_000],
+            prop_oneof![4 => 0usize..500, 4 => 4_800usize..5_200, 2 => 16_000usize..150_000],
+        ), 1..5),
+        sizes in proptest::collection::vec(1usize..3000, 1..10),
+    ) {
+        let packets: Vec<_> = packets
+            .into_iter()
+            .map(|(qos, topic, properties, payload)| Publish { qos, topic, properties, payload })
+            .collect();
+        let mut bytes = Vec::new();
+        for packet in &packets {
+            bytes.extend(packet.bytes());
+            bytes.extend_from_slice(&[0xD0, 0]);
+        }
+        let read = read_packets(&bytes, sizes);
+        prop_assert_eq!(read.len(), 2 * packets.len());
+        for (packet, pair) in packets.iter().zip(read.chunks(2)) {
+            let (expected, cut) = packet.sieved();
+            prop_assert_eq!(&pair[0].0, &expected);
+            // Of a message that cannot be kept, how much is not said exactly.
+            prop_assert_eq!(pair[0].1.map(|size| if cut == Some(0) { 0 } else { size }), cut);
+            prop_assert_eq!(&pair[1], &(std::vec![0xD0, 0], None));
+        }
+    }
+
+    #[test]
+    fn any_bytes_pass_without_a_panic_or_an_endless_loop(bytes: Vec<u8>, sizes in proptest::collection::vec(1usize..9, 1..4)) {
+        let cut = Cut::new();
+        let mut sieve = Sieve::new(Pieces::new(&bytes, sizes), &cut);
+        let mut buffer = [0; 7];
+        for _ in 0..=2 * bytes.len() + 8 {
+            if block_on(sieve.read(&mut buffer)).unwrap() == 0 {
+                return Ok(());
+            }
+        }
+        prop_assert!(false, "more came out than went in");
+    }
+
+    #[test]
+    fn the_broker_is_told_of_the_larger_packets(sizes in proptest::collection::vec(1usize..40, 1..5), id in "[a-z]{1,60}") {
+        // A CONNECT as minimq writes it: Maximum Packet Size is the first of the properties.
+        let size = |size: u32| {
+            let mut body = b"\0\x04MQTT\x05\x02\0\x1e".to_vec();
+            body.extend_from_slice(&[13, 0x27]);
+            body.extend_from_slice(&size.to_be_bytes());
+            body.extend_from_slice(&[0x11, 0, 0, 0, 60, 0x21, 0, 8]);
+            body.extend_from_slice(&u16::try_from(id.len()).unwrap().to_be_bytes());
+            body.extend_from_slice(id.as_bytes());
+            let mut packet = std::vec![0x10];
+            variable(body.len(), &mut packet);
+            packet.extend(body);
+            packet
+        };
+        let after = b"\x30\x05\0\x01t\0later".as_slice();
+        let mut pieces = Pieces::new(&[], sizes);
+        let cut = Cut::new();
+        let mut sieve = Sieve::new(&mut pieces, &cut);
+        block_on(sieve.write_all(&size(4096))).unwrap();
+        block_on(sieve.write_all(after)).unwrap();
+        let expected = [size(limits::MQTT_PACKET), after.to_vec()].concat();
+        prop_assert_eq!(pieces.written, expected);
+    }
+}
+
+#[test]
+fn a_strange_connect_passes_as_it_is() {
+    for bytes in [&b""[..], b"\x10", &[0xFF; 40], b"\x10\x0a\0\x04MQTT\x04\0\0\0"] {
+        let mut pieces = Pieces::new(&[], std::vec![3]);
+        let cut = Cut::new();
+        let mut sieve = Sieve::new(&mut pieces, &cut);
+        block_on(sieve.write_all(bytes)).unwrap();
+        assert_eq!(pieces.written, bytes, "{}", String::from_utf8_lossy(bytes));
+    }
+}
+
+#[test]
+fn a_way_back_is_gone_only_if_it_can_be() {
+    use super::session::way_back;
+    assert_eq!(way_back(None, Some(b"x")), Ok(None));
+    let asked = way_back(Some("a/b"), Some(&[0, 255])).unwrap().unwrap();
+    assert_eq!((asked.topic.as_str(), asked.correlation.as_deref()), ("a/b", Some(&[0, 255][..])));
+    // Publishing to any of these would cost the hub its connection.
+    for topic in ["", "#", "a/+/b", "a/#", "a\0b", &"x".repeat(limits::RESPONSE_TOPIC + 1)] {
+        assert!(matches!(way_back(Some(topic), None), Err(Refusal::NoWayBack(_))), "{topic}");
+    }
+    assert!(way_back(Some("a"), Some(&[0; limits::CORRELATION + 1])).is_err());
+}

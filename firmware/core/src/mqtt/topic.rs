@@ -1,0 +1,65 @@
+//! The names of the hub's topics.
+
+use heapless::String;
+
+use crate::hub::HubId;
+use crate::limits;
+
+/// A topic of the hub's, or one that a caller chose for the reply.
+pub type Topic = String<{ limits::RESPONSE_TOPIC }>;
+
+const ROOT: &str = "hearthwave/";
+const REQUEST: &str = "/request/";
+const RESPONSE: &str = "/response/";
+
+/// Topics under `hearthwave/<hub-id>/`.
+#[derive(Clone, Copy, Debug)]
+pub struct Topics<'a> {
+    id: HubId<'a>,
+}
+
+impl<'a> Topics<'a> {
+    /// The topics of the hub `id`.
+    pub const fn new(id: HubId<'a>) -> Self {
+        Self { id }
+    }
+
+    /// `online` or `offline`.
+    pub fn availability(&self) -> Topic {
+        self.join("/", "availability")
+    }
+
+    /// What the hub is.
+    pub fn info(&self) -> Topic {
+        self.join("/", "info")
+    }
+
+    /// Matches every request.
+    pub fn requests(&self) -> Topic {
+        self.join(REQUEST, "#")
+    }
+
+    /// Where the reply to the request `name` goes when its caller names no topic. A name that is too long to
+    /// have one is answered on `response/unknown`.
+    pub fn response(&self, name: &str) -> Topic {
+        let fixed = ROOT.len() + self.id.as_str().len() + RESPONSE.len();
+        self.join(RESPONSE, if fixed + name.len() <= limits::RESPONSE_TOPIC { name } else { "unknown" })
+    }
+
+    /// The name of the request that arrives on `topic`.
+    pub fn request<'t>(&self, topic: &'t str) -> Option<&'t str> {
+        topic.strip_prefix(ROOT)?.strip_prefix(self.id.as_str())?.strip_prefix(REQUEST)
+    }
+
+    fn join(&self, middle: &str, name: &str) -> Topic {
+        let mut topic = Topic::new();
+        for part in [ROOT, self.id.as_str(), middle, name] {
+            // All fit: the longest id and the longest of our own names do, and `response` checks the rest.
+            let _ = topic.push_str(part);
+        }
+        topic
+    }
+}
+
+// The will's topic may have 128 bytes, and so may a reply's.
+const _: () = assert!(ROOT.len() + limits::HUB_ID + RESPONSE.len() + 64 <= limits::RESPONSE_TOPIC);

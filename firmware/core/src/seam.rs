@@ -1,0 +1,70 @@
+//! What a board and the simulator each bring: the way to the broker, and the machine itself.
+//!
+//! The serial line needs no trait of ours (`embedded_io_async::Read` and `Write`), nor does time
+//! (`embassy-time`, whose driver the binary links).
+
+/// Opens byte streams to the MQTT broker. DNS, TCP and TLS live behind it.
+///
+/// The stream's contract, on top of [`minimq::Io`]: dropping a pending `read` or `write` future loses no
+/// bytes, and `flush` does not wait for the peer.
+#[allow(async_fn_in_trait, reason = "the hub runs in one task: its futures need not be Send")]
+pub trait Dial {
+    /// An open stream. It may borrow the dialler, so there is at most one at a time.
+    type Io<'a>: minimq::Io
+    where
+        Self: 'a;
+
+    /// Opens a stream to `host` (a name or an address) at `port`.
+    ///
+    /// Waits for as long as there is no network at all. Once there is one, gives up by itself after
+    /// [`limits::DIAL_TIMEOUT`](crate::limits::DIAL_TIMEOUT). Dropping the future gives the attempt up.
+    async fn dial(&mut self, host: &str, port: u16) -> Result<Self::Io<'_>, DialError>;
+}
+
+/// No dialler is one that waits for ever: a machine without a network.
+impl<D: Dial> Dial for Option<D> {
+    type Io<'a>
+        = D::Io<'a>
+    where
+        Self: 'a;
+
+    async fn dial(&mut self, host: &str, port: u16) -> Result<Self::Io<'_>, DialError> {
+        match self {
+            Some(dial) => dial.dial(host, port).await,
+            None => core::future::pending().await,
+        }
+    }
+}
+
+/// Why no stream to the broker could be opened, by who has to act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum DialError {
+    /// The name of the broker does not resolve.
+    UnknownHost,
+    /// The broker has a name, and the network has nobody to ask for its address.
+    NoNameServer,
+    /// The machine answered, but nothing listens at that port.
+    Refused,
+    /// No way to the machine, or no answer from it.
+    Unreachable,
+}
+
+impl DialError {
+    /// What to tell a person.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::UnknownHost => "no such host; check the broker's name",
+            Self::NoNameServer => "the network names no DNS server; give the broker's address, not its name",
+            Self::Refused => "nothing listens there; check the port and that the broker runs",
+            Self::Unreachable => "no answer from that address; check it, and that both are on one network",
+        }
+    }
+}
+
+/// The machine the hub runs on.
+pub trait Platform {
+    /// A number that differs from one start to the next and from one hub to the next. It spreads the
+    /// reconnects of many hubs; it is not a key.
+    fn seed(&self) -> u64;
+}

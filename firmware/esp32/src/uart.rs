@@ -1,0 +1,175 @@
+//! The serial line to the Z-Wave controller: UART1, 115200 baud, 8 data bits, no parity, 1 stop bit, 3.3 V.
+//!
+//! | hub            | ESP32-C3 | ESP32-C6 | controller |
+//! | -------------- | -------- | -------- | ---------- |
+//! | [`TxPin`], out | GPIO6    | GPIO6    | RX         |
+//! | [`RxPin`], in  | GPIO7    | GPIO7    | TX         |
+//! | ground         | GND      | GND      | GND        |
+//!
+//! These two pins are free on both chips: they do not choose the boot mode and carry neither flash nor USB
+//! nor the log.
+//!
+//! The hardware keeps 128 received bytes, 11 ms of a busy line, and the hub can be away for longer than
+//! that. So a task that nothing but a critical section holds up moves them into a ring, and the hub reads
+//! from there:
+//!
+//! ```text
+//!   RX pin ─► FIFO, 128 B ─► drain, on an interrupt executor ─► RING ─► the hub, in thread mode
+//! ```
+//!
+//! What goes wrong on the line is counted and logged, and costs the bytes it hit: the hub sees a broken line
+//! of text and carries on.
+
+use defmt::warn;
+use embassy_executor::{SendSpawner, Spawner};
+use embassy_sync::{
+    blocking_mutex::raw::CriticalSectionRawMutex,
+    pipe::{Pipe, TryWriteError},
+    signal::Signal,
+};
+use embassy_time::{Duration, Timer};
+use esp_hal::{
+    Async, Blocking,
+    interrupt::Priority,
+    peripherals::{FROM_CPU_INTR1, GPIO6, GPIO7, UART1},
+    uart::{Config, RxConfig, RxError, Uart, UartRx, UartTx},
+};
+use esp_rtos::embassy::InterruptExecutor;
+use static_cell::StaticCell;
+
+/// The pin that sends to the controller.
+pub type TxPin = GPIO6<'static>;
+/// The pin that receives from the controller.
+pub type RxPin = GPIO7<'static>;
+
+const BAUD: u32 = 115_200;
+
+/// Received bytes that wait for the hub: 355 ms of a busy line.
+const RING_SIZE: usize = 4096;
+
+/// The FIFO is emptied when it holds this many bytes. The other 96 are 8 ms for the interrupt to come
+/// through, which covers a log message that is written with interrupts off.
+const FIFO_THRESHOLD: u16 = 32;
+
+/// Or when the line has been silent for this many characters: the end of a message waits 0.2 ms.
+const FIFO_TIMEOUT: u8 = 2;
+
+/// Above the radio, the timer and the scheduler, which all run at the lowest.
+const PRIORITY: Priority = Priority::Priority2;
+
+/// The first fault is logged at once, the next ones together after this long.
+const FAULT_LOG_INTERVAL: Duration = Duration::from_secs(5);
+
+type Ring = Pipe<CriticalSectionRawMutex, RING_SIZE>;
+
+static RING: Ring = Ring::new();
+static FAULTS: Signal<CriticalSectionRawMutex, Faults> = Signal::new();
+
+/// What went wrong on the line since the start.
+#[derive(Clone, Copy, Default)]
+struct Faults {
+    /// The FIFO was not emptied in time.
+    overflows: u32,
+    /// A character came in wrong.
+    garbled: u32,
+    /// The ring was full.
+    stalls: u32,
+}
+
+impl Faults {
+    fn since(self, earlier: Self) -> Self {
+        Self {
+            overflows: self.overflows.wrapping_sub(earlier.overflows),
+            garbled: self.garbled.wrapping_sub(earlier.garbled),
+            stalls: self.stalls.wrapping_sub(earlier.stalls),
+        }
+    }
+}
+
+/// Opens the line and returns its receiving and sending halves.
+///
+/// Dropping a pending read or write of either loses nothing.
+pub fn open(
+    spawner: Spawner,
+    uart: UART1<'static>,
+    tx: TxPin,
+    rx: RxPin,
+    interrupt: FROM_CPU_INTR1<'static>,
+) -> (&'static Ring, UartTx<'static, Async>) {
+    static EXECUTOR: StaticCell<InterruptExecutor<1>> = StaticCell::new();
+
+    let config = Config::default()
+        .with_baudrate(BAUD)
+        .with_rx(RxConfig::default().with_fifo_full_threshold(FIFO_THRESHOLD).with_timeout(FIFO_TIMEOUT));
+    let uart = Uart::new(uart, config).expect("the chip supports this UART configuration");
+    let (receiver, sender) = uart.with_tx(tx).with_rx(rx).split();
+
+    // The sender first: the first half to become asynchronous installs the interrupt handler of both.
+    let sender = sender.into_async();
+    let urgent: SendSpawner = EXECUTOR.init(InterruptExecutor::new(interrupt)).start(PRIORITY);
+    urgent.spawn(drain(receiver).expect("spawned once"));
+    spawner.spawn(log_faults().expect("spawned once"));
+    (&RING, sender)
+}
+
+/// Moves bytes from the FIFO to the ring.
+///
+/// Does not log: it runs on the stack of whatever it interrupts, the radio's small ones included.
+#[embassy_executor::task]
+async fn drain(receiver: UartRx<'static, Blocking>) {
+    // Only here, because an asynchronous half must not leave the executor it was made on.
+    let mut receiver = receiver.into_async();
+    let mut faults = Faults::default();
+    let mut chunk = [0; FIFO_THRESHOLD as usize];
+    loop {
+        match receiver.read_async(&mut chunk).await {
+            Ok(count) => {
+                let mut rest = &chunk[..count];
+                while !rest.is_empty() {
+                    let written = match RING.try_write(rest) {
+                        Ok(written) => written,
+                        Err(TryWriteError::Full) => {
+                            faults.stalls = faults.stalls.wrapping_add(1);
+                            FAULTS.signal(faults);
+                            // The FIFO is all that is left now, and what it cannot hold is lost. That hurts
+                            // one message; overwriting the ring would hurt those that are already complete.
+                            RING.write(rest).await
+                        }
+                    };
+                    rest = &rest[written..];
+                }
+            }
+            Err(error) => {
+                match error {
+                    RxError::FifoOverflowed => faults.overflows = faults.overflows.wrapping_add(1),
+                    _ => faults.garbled = faults.garbled.wrapping_add(1),
+                }
+                FAULTS.signal(faults);
+            }
+        }
+    }
+}
+
+/// Tells a person what goes wrong on the line, without flooding the log.
+#[embassy_executor::task]
+async fn log_faults() {
+    let mut logged = Faults::default();
+    loop {
+        let total = FAULTS.wait().await;
+        let new = total.since(logged);
+        if new.garbled > 0 {
+            warn!(
+                "serial line: {=u32} garbled characters; check ground, wiring and that both ends run at {=u32} baud",
+                new.garbled, BAUD
+            );
+        }
+        if new.overflows > 0 {
+            warn!("serial line: input lost {=u32} times, interrupts were off for too long", new.overflows);
+        }
+        if new.stalls > 0 {
+            warn!("serial line: the hub fell behind the controller {=u32} times", new.stalls);
+        }
+        logged = total;
+        Timer::after(FAULT_LOG_INTERVAL).await;
+    }
+}

@@ -1,0 +1,80 @@
+//! The console and the way out: logs through the debugger's channel, the emulator's exit status.
+
+use core::fmt::Arguments;
+use core::panic::PanicInfo;
+
+use embassy_time::Instant;
+use log::{Level, LevelFilter, Log, Metadata, Record};
+use riscv::register::{mcause, mepc, mtval};
+use riscv_rt::TrapFrame;
+
+/// Why the machine stopped: the emulator's exit status.
+#[derive(Clone, Copy)]
+pub enum Exit {
+    /// The command line makes no sense.
+    Settings = 2,
+    /// The machine lacks a device.
+    Machine = 3,
+    /// The firmware panicked.
+    Panic = 101,
+    /// The CPU raised an exception.
+    Exception = 102,
+}
+
+/// Shows logs of `level` and above from now on. Call once, before interrupts are on.
+pub fn start(level: LevelFilter) {
+    // SAFETY: nothing else runs yet that could set them too.
+    unsafe {
+        let _ = log::set_logger_racy(&Console);
+        log::set_max_level_racy(level);
+    }
+}
+
+/// Says why and stops the machine.
+pub fn fail(exit: Exit, why: Arguments) -> ! {
+    print("FATAL", why);
+    const POWER: *mut u32 = 0x10_0000 as *mut u32;
+    // SAFETY: the machine's power switch; it stops there.
+    unsafe { POWER.write_volatile((exit as u32) << 16 | 0x3333) };
+    loop {
+        riscv::asm::wfi();
+    }
+}
+
+struct Console;
+
+impl Log for Console {
+    /// Other crates are heard when they warn.
+    fn enabled(&self, metadata: &Metadata) -> bool {
+        let ours = ["hub_core", env!("CARGO_CRATE_NAME")];
+        metadata.level() <= Level::Warn || ours.iter().any(|name| metadata.target().starts_with(name))
+    }
+
+    fn log(&self, record: &Record) {
+        if self.enabled(record.metadata()) {
+            print(record.level().as_str(), *record.args());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+fn print(level: &str, text: Arguments) {
+    let now = Instant::now().as_micros();
+    semihosting::eprintln!("[{}.{:06}] {level:5} {text}", now / 1_000_000, now % 1_000_000);
+}
+
+#[panic_handler]
+fn on_panic(info: &PanicInfo) -> ! {
+    fail(Exit::Panic, format_args!("{info}"))
+}
+
+/// What the CPU could not execute, and where: `addr2line` knows the rest.
+#[unsafe(export_name = "ExceptionHandler")]
+extern "C" fn on_exception(frame: &TrapFrame) -> ! {
+    let (cause, at, value) = (mcause::read().code(), mepc::read(), mtval::read());
+    fail(
+        Exit::Exception,
+        format_args!("exception {cause} at {at:#010x}, value {value:#010x}, called from {:#010x}", frame.ra),
+    )
+}

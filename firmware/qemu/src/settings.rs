@@ -1,0 +1,93 @@
+//! What the person who starts the machine decides: `key=value` words of the command line.
+
+use core::fmt::{self, Display};
+use core::num::NonZeroU16;
+use core::str::FromStr;
+
+use embassy_time::Duration;
+use hub_core::{Broker, HubId};
+use log::LevelFilter;
+use semihosting::experimental::env::{Args, args};
+use static_cell::StaticCell;
+
+/// The longest command line.
+const COMMAND_LINE: usize = 512;
+
+/// Every setting, with its default where the command line is silent.
+pub struct Settings {
+    /// `id`: the hub's name. Default `qemu`.
+    pub id: HubId<'static>,
+    /// `host`, `port`, `user` and `password`. Default: port 1883 of the machine that runs the emulator.
+    pub broker: Broker<'static>,
+    /// `seed`: a number, for runs that repeat. Default: another one every time.
+    pub seed: Option<u64>,
+    /// `log`: the lowest level to show. Default `info`.
+    pub log: LevelFilter,
+    /// `report`: seconds between two reports of what the hub uses. Default: none.
+    pub report: Option<Duration>,
+}
+
+/// A command line that makes no sense.
+pub enum SettingsError {
+    /// It is too long, or there is none at all.
+    Unreadable,
+    /// A word is not `key=value`, or there is no such key.
+    Unknown(&'static str),
+    /// A value is not of its key's kind.
+    Invalid(&'static str),
+}
+
+impl Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Unreadable => write!(f, "no command line, or one of more than {COMMAND_LINE} bytes"),
+            Self::Unknown(word) => write!(
+                f,
+                "no setting is called `{word}`; known are host, port, user, password, id, seed, log and report, each as key=value"
+            ),
+            Self::Invalid(word) => write!(f, "that value is not possible: `{word}`"),
+        }
+    }
+}
+
+impl Settings {
+    /// Reads the command line. Call once: the settings borrow from it for good.
+    pub fn read() -> Result<Self, SettingsError> {
+        static LINE: StaticCell<Args<COMMAND_LINE>> = StaticCell::new();
+        let line = LINE.init(args().map_err(|_| SettingsError::Unreadable)?);
+
+        let mut settings = Self {
+            id: const { HubId::new("qemu").unwrap() },
+            broker: Broker { host: "10.0.2.2", port: 1883, login: None },
+            seed: None,
+            log: LevelFilter::Info,
+            report: None,
+        };
+        let (mut user, mut password) = (None, "");
+        // The first word is the program's name.
+        for word in (&*line).skip(1) {
+            let word = word.map_err(|_| SettingsError::Unreadable)?;
+            let (key, value) = word.split_once('=').ok_or(SettingsError::Unknown(word))?;
+            match key {
+                "id" => settings.id = HubId::new(value).ok_or(SettingsError::Invalid(word))?,
+                "host" => settings.broker.host = value,
+                "port" => settings.broker.port = parse(word, value)?,
+                "user" => user = Some(value),
+                "password" => password = value,
+                "seed" => settings.seed = Some(parse(word, value)?),
+                "log" => settings.log = parse(word, value)?,
+                "report" => {
+                    let seconds: NonZeroU16 = parse(word, value)?;
+                    settings.report = Some(Duration::from_secs(seconds.get().into()));
+                }
+                _ => return Err(SettingsError::Unknown(word)),
+            }
+        }
+        settings.broker.login = user.map(|user| (user, password));
+        Ok(settings)
+    }
+}
+
+fn parse<T: FromStr>(word: &'static str, value: &str) -> Result<T, SettingsError> {
+    value.parse().map_err(|_| SettingsError::Invalid(word))
+}

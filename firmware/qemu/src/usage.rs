@@ -1,0 +1,78 @@
+//! What the hub uses: the depth of the stack, and instructions.
+
+use core::arch::asm;
+use core::cell::Cell;
+use core::ptr::addr_of;
+
+use critical_section::Mutex;
+use embassy_time::{Duration, Ticker};
+use riscv::register::minstret;
+
+/// What no program is likely to leave on a stack.
+const PAINT: u32 = 0xA5C3_5A3C;
+
+/// Room for the frame of the function that paints.
+const MARGIN: usize = 256;
+
+unsafe extern "C" {
+    // From the linker: where the stack ends if it grows too far, and where it starts.
+    static __estack: u32;
+    static __sstack: u32;
+}
+
+/// What the CPU counted while the hub had nothing to do.
+static UNCOUNTED: Mutex<Cell<u64>> = Mutex::new(Cell::new(0));
+
+/// Paints the part of the stack that is not in use. Call once, as early as possible.
+pub fn paint_stack() {
+    let here: usize;
+    // SAFETY: reads a register.
+    unsafe { asm!("mv {}, sp", out(reg) here, options(nomem, nostack)) };
+    let mut word = addr_of!(__estack).cast_mut();
+    while word.addr() < here - MARGIN {
+        // SAFETY: between the end of the stack and the part in use there is memory that nobody owns.
+        unsafe { word.write_volatile(PAINT) };
+        word = word.wrapping_add(1);
+    }
+}
+
+/// Bytes of stack in use at the deepest moment so far.
+pub fn stack_used() -> usize {
+    let mut word = addr_of!(__estack);
+    // SAFETY: up to its start the stack is memory, and volatile reads of it disturb nobody.
+    while word < addr_of!(__sstack) && unsafe { word.read_volatile() } == PAINT {
+        word = word.wrapping_add(1);
+    }
+    addr_of!(__sstack).addr() - word.addr()
+}
+
+/// Bytes of stack that there are.
+pub fn stack_size() -> usize {
+    addr_of!(__sstack).addr() - addr_of!(__estack).addr()
+}
+
+/// Instructions executed so far, but for the uncounted ones. Exact where the emulator's time goes by them
+/// (`icount=1`), where sleeping counts too unless it is [`uncounted`]; a rough figure elsewhere.
+pub fn instructions() -> u64 {
+    critical_section::with(|cs| minstret::read64() - UNCOUNTED.borrow(cs).get())
+}
+
+/// Runs what is none of the hub's own work.
+pub fn uncounted(run: impl FnOnce()) {
+    let before = instructions();
+    run();
+    critical_section::with(|cs| UNCOUNTED.borrow(cs).set(minstret::read64() - before));
+}
+
+/// Logs it all every `period`, at no cost to the count.
+#[embassy_executor::task]
+pub async fn report(period: Duration) -> ! {
+    let mut ticker = Ticker::every(period);
+    loop {
+        ticker.next().await;
+        uncounted(|| {
+            let (used, size, count) = (stack_used(), stack_size(), instructions());
+            log::info!("usage: stack {used} of {size} bytes, {count} instructions");
+        });
+    }
+}

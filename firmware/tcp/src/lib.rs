@@ -1,0 +1,129 @@
+//! The way to the broker over TCP, for machines with an `embassy-net` stack: DNS, and one socket that is used again
+//! and again.
+//!
+//! The socket stays in the stack for ever, so that giving a connection up can still send its reset: the broker then
+//! learns at once that the hub is gone instead of waiting for its keepalive, and has dropped the old session before
+//! the new one begins.
+#![no_std]
+#![forbid(unsafe_code)]
+
+use embassy_net::dns::DnsQueryType;
+use embassy_net::tcp::{ConnectError, Error, TcpSocket};
+use embassy_net::{IpAddress, Stack};
+use embassy_time::{Duration, with_timeout};
+use embedded_io_async::{ErrorType, Read, Write};
+use hub_core::{Dial, DialError, limits};
+
+/// Each way, two segments and a half: enough to keep a home network busy.
+const SOCKET_BUFFER: usize = 4096;
+
+/// For the broker to acknowledge what was sent. Longer than the keepalive, which is what finds a dead connection in
+/// the first place.
+const TRANSMIT_TIMEOUT: Duration = Duration::from_secs(limits::MQTT_KEEPALIVE as u64 + 15);
+
+/// For the reset of the last connection to leave, if its way is still open.
+const RESET_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The memory of a dialler's socket. All zeros when new: keep it in a `static`.
+pub struct Memory {
+    receive: [u8; SOCKET_BUFFER],
+    send: [u8; SOCKET_BUFFER],
+}
+
+impl Memory {
+    /// Empty.
+    pub const fn new() -> Self {
+        Self { receive: [0; SOCKET_BUFFER], send: [0; SOCKET_BUFFER] }
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Dials over TCP.
+pub struct TcpDial<'a> {
+    stack: Stack<'a>,
+    socket: TcpSocket<'a>,
+}
+
+impl<'a> TcpDial<'a> {
+    /// A dialler on `stack`, which it waits for whenever it is down.
+    pub fn new(stack: Stack<'a>, memory: &'a mut Memory) -> Self {
+        let mut socket = TcpSocket::new(stack, &mut memory.receive, &mut memory.send);
+        // A message leaves when it is written, not when the one before it has been acknowledged.
+        socket.set_nagle_enabled(false);
+        socket.set_timeout(Some(TRANSMIT_TIMEOUT));
+        Self { stack, socket }
+    }
+
+    /// `host` is a name, a `.local` name or an IPv4 address.
+    async fn resolve(&self, host: &str) -> Result<IpAddress, DialError> {
+        let query = self.stack.dns_query(host, DnsQueryType::A);
+        let addresses = match with_timeout(limits::DIAL_TIMEOUT, query).await {
+            Ok(Ok(addresses)) => addresses,
+            Ok(Err(_)) | Err(_) => Default::default(),
+        };
+        let nobody_to_ask = || self.stack.config_v4().is_some_and(|config| config.dns_servers.is_empty());
+        match addresses.first() {
+            Some(address) => Ok(*address),
+            None if !host.ends_with(".local") && nobody_to_ask() => Err(DialError::NoNameServer),
+            None => Err(DialError::UnknownHost),
+        }
+    }
+}
+
+impl<'a> Dial for TcpDial<'a> {
+    type Io<'s>
+        = TcpStream<'s, 'a>
+    where
+        Self: 's;
+
+    async fn dial(&mut self, host: &str, port: u16) -> Result<TcpStream<'_, 'a>, DialError> {
+        self.stack.wait_config_up().await;
+        let address = self.resolve(host).await?;
+        // Connecting would overwrite the reset of the last connection if that has not left yet.
+        let _ = with_timeout(RESET_TIMEOUT, self.socket.flush()).await;
+        let stream = TcpStream(&mut self.socket);
+        match with_timeout(limits::DIAL_TIMEOUT, stream.0.connect((address, port))).await {
+            Ok(Ok(())) => Ok(stream),
+            Ok(Err(ConnectError::ConnectionReset)) => Err(DialError::Refused),
+            Ok(Err(ConnectError::NoRoute | ConnectError::TimedOut | ConnectError::InvalidState)) | Err(_) => {
+                Err(DialError::Unreachable)
+            }
+        }
+    }
+}
+
+/// An open connection. Dropping it, or the attempt to open it, resets it.
+pub struct TcpStream<'s, 'a>(&'s mut TcpSocket<'a>);
+
+impl Drop for TcpStream<'_, '_> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl ErrorType for TcpStream<'_, '_> {
+    type Error = Error;
+}
+
+impl Read for TcpStream<'_, '_> {
+    async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
+        self.0.read(buffer).await
+    }
+}
+
+impl Write for TcpStream<'_, '_> {
+    async fn write(&mut self, bytes: &[u8]) -> Result<usize, Error> {
+        self.0.write(bytes).await
+    }
+
+    /// Nothing to do: the stack sends by itself. The socket's own flush waits for the broker's acknowledgement, which
+    /// would add a round trip to every message.
+    async fn flush(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}

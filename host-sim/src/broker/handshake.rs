@@ -1,0 +1,122 @@
+//! CONNECT: who is let in, under which name, and with which session.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mqtt5_protocol::packet::connack::ConnAckPacket;
+use mqtt5_protocol::packet::connect::ConnectPacket;
+use mqtt5_protocol::{Properties, ReasonCode};
+
+use super::connection::Peer;
+use super::message::ClientId;
+use super::will::Will;
+use super::{Broker, ConnectionId, Leaving};
+
+/// CONNACK as MQTT 3.1 and 3.1.1 write it: "unacceptable protocol version".
+const CONNACK_3_UNACCEPTABLE_VERSION: [u8; 4] = [0x20, 2, 0, 1];
+
+impl Broker {
+    /// Somebody speaks another version of MQTT: say no in words that it understands.
+    pub(super) fn refuse_version(&mut self, id: ConnectionId, level: u8) {
+        match level {
+            ..5 => {
+                self.answer(id, &CONNACK_3_UNACCEPTABLE_VERSION);
+                self.hang_up(id, Leaving::Discard);
+            }
+            _ => self.refuse(id, ReasonCode::UnsupportedProtocolVersion),
+        }
+    }
+
+    fn refuse(&mut self, id: ConnectionId, reason: ReasonCode) {
+        self.send(id, &ConnAckPacket::new(false, reason));
+        self.hang_up(id, Leaving::Discard);
+    }
+
+    pub(super) fn connect(&mut self, id: ConnectionId, connect: &ConnectPacket) {
+        match self.admit(id, connect) {
+            Ok(client) => self.pump(&client),
+            Err(reason) => self.refuse(id, reason),
+        }
+    }
+
+    fn admit(&mut self, id: ConnectionId, connect: &ConnectPacket) -> Result<ClientId, ReasonCode> {
+        let peer = peer(&connect.properties)?;
+        if connect.properties.get_authentication_method().is_some() {
+            return Err(ReasonCode::BadAuthenticationMethod);
+        }
+        if !self.access.admits(connect.username.as_deref(), connect.password.as_deref()) {
+            return Err(ReasonCode::BadUsernameOrPassword);
+        }
+        if connect.client_id.len() > self.limits.client_id_length {
+            return Err(ReasonCode::ClientIdentifierNotValid);
+        }
+        let client: ClientId = match connect.client_id.as_str() {
+            "" => self.unused_client_id(id),
+            given => given.into(),
+        };
+        let will = Will::of(connect, &client, &self.limits)?;
+        let wanted_expiry =
+            Duration::from_secs(connect.properties.get_session_expiry_interval().unwrap_or(0).into());
+        let expiry = wanted_expiry.min(self.limits.session_expiry);
+
+        self.take_over(&client);
+        if connect.clean_start {
+            self.end_session(&client);
+        }
+        let session_present = self.sessions.contains_key(&client);
+        if !session_present && self.sessions.len() >= self.limits.sessions {
+            return Err(ReasonCode::QuotaExceeded);
+        }
+        let session = self.sessions.entry(Arc::clone(&client)).or_default();
+        session.attach(id);
+        session.expiry = expiry;
+        session.will = will;
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.accept(Arc::clone(&client), peer, connect.keep_alive, self.now);
+        }
+
+        let mut accepted = ConnAckPacket::new(session_present, ReasonCode::Success)
+            .with_maximum_packet_size(self.limits.packet_size)
+            .with_receive_maximum(self.limits.receive_maximum);
+        if connect.client_id.is_empty() {
+            accepted = accepted.with_assigned_client_id(client.to_string());
+        }
+        if expiry < wanted_expiry {
+            let seconds = expiry.as_secs().try_into().unwrap_or(u32::MAX);
+            accepted = accepted.with_session_expiry_interval(seconds);
+        }
+        self.send(id, &accepted);
+        Ok(client)
+    }
+
+    /// A client that connects again replaces its former connection.
+    fn take_over(&mut self, client: &ClientId) {
+        if let Some(former) = self.sessions.get(client).and_then(|session| session.connection) {
+            self.close(former, ReasonCode::SessionTakenOver);
+        }
+    }
+
+    /// A name for a client that has none.
+    fn unused_client_id(&self, id: ConnectionId) -> ClientId {
+        let mut name = format!("auto-{}", id.0);
+        while self.sessions.contains_key(name.as_str()) {
+            name.push('\'');
+        }
+        name.into()
+    }
+}
+
+/// What the client said about packets to it. Zero is not a size, nor a number of messages.
+fn peer(properties: &Properties) -> Result<Peer, ReasonCode> {
+    let packet_size = match properties.get_maximum_packet_size() {
+        None => usize::MAX,
+        Some(0) => return Err(ReasonCode::ProtocolError),
+        Some(size) => size as usize,
+    };
+    let receive_maximum = match properties.get_receive_maximum() {
+        None => u16::MAX,
+        Some(0) => return Err(ReasonCode::ProtocolError),
+        Some(maximum) => maximum,
+    };
+    Ok(Peer { packet_size, receive_maximum: receive_maximum.into() })
+}

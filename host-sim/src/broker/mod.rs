@@ -1,0 +1,403 @@
+//! An MQTT 5 broker, small enough to live inside the simulator and strict enough to stand in for a real one.
+//!
+//! [`Broker`] decides and [`Server`] acts. The broker is a state machine without clock, sockets or threads:
+//! it is told what has happened (a connection opened, bytes came, time passed) together with the time, and
+//! then says what is to be written to whom, and whom to hang up on. So its timeouts are tested without
+//! waiting, and its answers to hostile bytes without a network. The server drives it with tokio: TCP
+//! listeners, connections in memory, tokio's clock.
+//!
+//! ```text
+//!   bytes ──► connection ──packets──► handshake ──► session ◄── routing ◄── retained
+//!                 ▲                                    │
+//!                 └──────────── room for output ◄──────┘
+//! ```
+//!
+//! A `connection` makes packets out of bytes and keeps what is to be written; it ends with the transport. A
+//! `session` keeps what outlives a connection: subscriptions, messages waiting or unacknowledged, the will.
+//! Messages move from a session to its connection only as fast as the transport takes them, so a slow client
+//! costs no more than its session's queue. Every capacity is in [`Limits`]; what had to be given up is
+//! counted in [`Dropped`].
+//!
+//! It speaks all of MQTT 5 but for extended authentication and topic aliases, which it does not offer.
+//! Other versions of MQTT are refused in their own words. The conformance suite holds it to what mosquitto
+//! does.
+
+mod access;
+mod connection;
+mod handshake;
+mod limits;
+mod message;
+mod retained;
+mod routing;
+mod server;
+mod session;
+mod topic;
+mod will;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use bytes::Bytes;
+use mqtt5_protocol::packet::MqttPacket;
+use mqtt5_protocol::packet::disconnect::DisconnectPacket;
+use mqtt5_protocol::packet::pubcomp::PubCompPacket;
+use mqtt5_protocol::packet::pubrel::PubRelPacket;
+use mqtt5_protocol::{Packet, ReasonCode};
+
+pub use access::{Access, Login};
+pub use connection::ConnectionId;
+pub use limits::{Dropped, Limits};
+pub use server::{Options, Server};
+
+use connection::{Connection, Input};
+use message::ClientId;
+use retained::Retained;
+use session::{Outlet, Pumped, Session};
+
+const PINGRESP: [u8; 2] = [0xd0, 0];
+
+/// The broker's state and decisions.
+///
+/// Time is what the caller says it is: a `Duration` since a moment of its choice, the same for all calls. It
+/// never goes back; an earlier time than that of a former call counts as that one.
+#[derive(Debug)]
+pub struct Broker {
+    limits: Limits,
+    access: Access,
+    connections: BTreeMap<ConnectionId, Connection>,
+    sessions: BTreeMap<ClientId, Session>,
+    retained: Retained,
+    dropped: Dropped,
+    changed: BTreeSet<ConnectionId>,
+    last_connection: u64,
+    last_turn: u64,
+    now: Duration,
+}
+
+/// What the owner of a connection's transport has to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Write these bytes, then ask again.
+    Send(Bytes),
+    /// Nothing, until [`Broker::take_changed`] names the connection.
+    Wait,
+    /// Everything has been written: close the transport, and tell [`Broker::closed`].
+    Close,
+}
+
+/// Whether a client that is gone leaves its will behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leaving {
+    Publish,
+    Discard,
+}
+
+impl Broker {
+    /// A broker that nobody is connected to.
+    pub fn new(limits: Limits, access: Access) -> Self {
+        Self {
+            limits,
+            access,
+            connections: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            retained: Retained::default(),
+            dropped: Dropped::default(),
+            changed: BTreeSet::new(),
+            last_connection: 0,
+            last_turn: 0,
+            now: Duration::ZERO,
+        }
+    }
+
+    /// Somebody has opened a connection. `None` if there are too many: close the transport.
+    pub fn open(&mut self, now: Duration) -> Option<ConnectionId> {
+        self.advance(now);
+        if self.connections.len() >= self.limits.connections {
+            return None;
+        }
+        self.last_connection += 1;
+        let id = ConnectionId(self.last_connection);
+        self.connections.insert(id, Connection::new(self.now, &self.limits));
+        Some(id)
+    }
+
+    /// Bytes have come. They may be anything, cut anywhere.
+    pub fn receive(&mut self, now: Duration, id: ConnectionId, bytes: &[u8]) {
+        self.advance(now);
+        match self.connections.get_mut(&id) {
+            Some(connection) if !connection.is_closing() => connection.receive(bytes),
+            _ => return,
+        }
+        while let Some(connection) = self.connections.get_mut(&id) {
+            if connection.is_closing() {
+                return;
+            }
+            match connection.next_packet(&self.limits) {
+                Input::Incomplete => return,
+                Input::Broken(reason) => return self.close(id, reason),
+                Input::ForeignConnect { level } => return self.refuse_version(id, level),
+                Input::Packet(packet) => {
+                    connection.heard(self.now);
+                    match (connection.client.clone(), packet) {
+                        (None, Packet::Connect(connect)) => self.connect(id, &connect),
+                        (None, _) => self.close(id, ReasonCode::ProtocolError),
+                        (Some(client), packet) => self.handle(id, &client, packet),
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is to be done for a connection. A connection that the broker does not know, or has given up, is
+    /// to be closed.
+    pub fn take_output(&mut self, now: Duration, id: ConnectionId) -> Output {
+        self.advance(now);
+        let Some(connection) = self.connections.get_mut(&id) else { return Output::Close };
+        let bytes = connection.take_output();
+        if bytes.is_empty() {
+            return if connection.is_closing() { Output::Close } else { Output::Wait };
+        }
+        if let Some(client) = connection.client.clone() {
+            self.pump(&client);
+        }
+        Output::Send(bytes)
+    }
+
+    /// The connections that something has changed for since the last call: ask for their output.
+    pub fn take_changed(&mut self) -> impl Iterator<Item = ConnectionId> + use<> {
+        std::mem::take(&mut self.changed).into_iter()
+    }
+
+    /// Whether the transport is still wanted. If not, close it at once, whatever is left to write.
+    pub fn is_open(&self, id: ConnectionId) -> bool {
+        self.connections.contains_key(&id)
+    }
+
+    /// The transport is gone, with or without a word from the client.
+    pub fn closed(&mut self, now: Duration, id: ConnectionId) {
+        self.advance(now);
+        self.cut(id);
+    }
+
+    /// When [`Broker::tick`] has something to do, unless something else happens before.
+    pub fn deadline(&self) -> Option<Duration> {
+        let connections = self.connections.values().filter_map(|connection| connection.deadline);
+        let sessions = self.sessions.values().filter_map(|session| session.ends);
+        let wills = self.sessions.values().filter_map(|session| session.will.as_ref()?.due);
+        connections.chain(sessions).chain(wills).min()
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self, now: Duration) {
+        self.advance(now);
+        let due = |deadline: Option<Duration>| deadline.is_some_and(|deadline| deadline <= self.now);
+        let connections: Vec<_> = self
+            .connections
+            .iter()
+            .filter(|(_, connection)| due(connection.deadline))
+            .map(|(id, connection)| (*id, connection.client.is_some()))
+            .collect();
+        for (id, is_connected) in connections {
+            match is_connected {
+                true => self.close(id, ReasonCode::KeepAliveTimeout),
+                false => self.cut(id),
+            }
+        }
+        let clients: Vec<_> = self.sessions.keys().cloned().collect();
+        for client in clients {
+            self.settle(&client);
+        }
+    }
+
+    /// Tells all clients that the broker shuts down, and closes their connections. All sessions are
+    /// forgotten, and no wills are published.
+    pub fn shutdown(&mut self, now: Duration) {
+        self.advance(now);
+        self.sessions.clear();
+        let connections: Vec<_> = self.connections.keys().copied().collect();
+        for id in connections {
+            self.close(id, ReasonCode::ServerShuttingDown);
+        }
+    }
+
+    /// Gives up the connection of a client without a word. `false` if it is not connected.
+    pub fn kick(&mut self, now: Duration, client: &str) -> bool {
+        self.advance(now);
+        let connection = self.sessions.get(client).and_then(|session| session.connection);
+        if let Some(id) = connection {
+            self.cut(id);
+        }
+        connection.is_some()
+    }
+
+    /// Kicks the client and forgets its session, as if the session had expired. `false` if there is none.
+    pub fn forget_session(&mut self, now: Duration, client: &str) -> bool {
+        let is_known = self.sessions.contains_key(client);
+        self.kick(now, client);
+        self.end_session(client);
+        is_known
+    }
+
+    /// Closes the connection of a client right after the next message has been written to it, and ignores
+    /// whatever it says from then on: its acknowledgement is lost. `false` if there is no such session.
+    pub fn cut_after_next_delivery(&mut self, client: &str) -> bool {
+        let session = self.sessions.get_mut(client);
+        session.map(|session| session.cut_after_delivery = true).is_some()
+    }
+
+    /// What has been given up so far.
+    pub fn dropped(&self) -> Dropped {
+        self.dropped
+    }
+
+    fn advance(&mut self, now: Duration) {
+        self.now = self.now.max(now);
+    }
+
+    /// A packet of a client that has been let in.
+    fn handle(&mut self, id: ConnectionId, client: &ClientId, packet: Packet) {
+        let Some(session) = self.sessions.get_mut(client) else { return };
+        match packet {
+            Packet::Publish(publish) => return self.publish(id, client, publish),
+            Packet::Subscribe(subscribe) => return self.subscribe(id, client, subscribe),
+            Packet::Unsubscribe(unsubscribe) => return self.unsubscribe(id, client, &unsubscribe),
+            Packet::Disconnect(disconnect) => return self.disconnect(id, client, &disconnect),
+            Packet::PingReq => return self.answer(id, &PINGRESP),
+            Packet::PubAck(ack) => session.acknowledge(ack.packet_id),
+            Packet::PubRec(ack) if ack.reason_code.is_error() => session.reject(ack.packet_id),
+            Packet::PubRec(ack) => {
+                let reason = found(session.release(ack.packet_id));
+                return self.send(id, &PubRelPacket::new_with_reason(ack.packet_id, reason));
+            }
+            Packet::PubRel(ack) => {
+                let reason = found(session.unreleased.remove(&ack.packet_id));
+                return self.send(id, &PubCompPacket::new_with_reason(ack.packet_id, reason));
+            }
+            Packet::PubComp(ack) => session.complete(ack.packet_id),
+            _ => return self.close(id, ReasonCode::ProtocolError),
+        }
+        self.pump(client);
+    }
+
+    /// The client says goodbye.
+    fn disconnect(&mut self, id: ConnectionId, client: &ClientId, packet: &DisconnectPacket) {
+        if let (Some(seconds), Some(session)) =
+            (packet.properties.get_session_expiry_interval(), self.sessions.get_mut(client))
+        {
+            if session.expiry.is_zero() && seconds > 0 {
+                return self.close(id, ReasonCode::ProtocolError);
+            }
+            session.expiry = Duration::from_secs(seconds.into()).min(self.limits.session_expiry);
+        }
+        let leaving = match packet.reason_code {
+            ReasonCode::Success => Leaving::Discard,
+            _ => Leaving::Publish,
+        };
+        self.hang_up(id, leaving);
+    }
+
+    fn send(&mut self, id: ConnectionId, packet: &impl MqttPacket) {
+        match connection::encode(packet) {
+            Ok(packet) => self.answer(id, &packet),
+            Err(_) => self.close(id, ReasonCode::ImplementationSpecificError),
+        }
+    }
+
+    /// Writes a packet that is not a message. A client that does not take its answers is cut off, since
+    /// neither can they be dropped nor does anything else bound them.
+    fn answer(&mut self, id: ConnectionId, packet: &[u8]) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        if connection.is_closing() {
+            return;
+        }
+        self.changed.insert(id);
+        if packet.len() > connection.peer.packet_size {
+            self.hang_up(id, Leaving::Publish);
+        } else if connection.backlog() + packet.len() > self.limits.backlog.saturating_mul(2) {
+            self.cut(id);
+        } else {
+            connection.write(packet);
+        }
+    }
+
+    /// Tells a client that has been let in why, and closes the connection once that has been written.
+    fn close(&mut self, id: ConnectionId, reason: ReasonCode) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        if connection.client.is_some() {
+            self.send(id, &DisconnectPacket::new(reason));
+        }
+        self.hang_up(id, Leaving::Publish);
+    }
+
+    /// Closes the connection once everything has been written. The client counts as gone at once.
+    fn hang_up(&mut self, id: ConnectionId, leaving: Leaving) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        if connection.is_closing() {
+            return;
+        }
+        self.changed.insert(id);
+        if let Some(client) = connection.close(self.now + self.limits.close_within) {
+            self.leave(&client, leaving);
+        }
+    }
+
+    /// Gives up the connection at once.
+    fn cut(&mut self, id: ConnectionId) {
+        let Some(connection) = self.connections.remove(&id) else { return };
+        self.changed.insert(id);
+        if let Some(client) = connection.client {
+            self.leave(&client, Leaving::Publish);
+        }
+    }
+
+    /// The client is no longer connected.
+    fn leave(&mut self, client: &ClientId, leaving: Leaving) {
+        let Some(session) = self.sessions.get_mut(client) else { return };
+        session.connection = None;
+        session.ends = Some(self.now + session.expiry);
+        match (leaving, &mut session.will) {
+            (Leaving::Publish, Some(will)) => will.client_gone(self.now, session.expiry),
+            (_, will) => *will = None,
+        }
+        self.settle(client);
+    }
+
+    /// Publishes the will if it is due, and ends the session if its time has come.
+    fn settle(&mut self, client: &ClientId) {
+        let Some(session) = self.sessions.get_mut(client) else { return };
+        if session.ends.is_some_and(|ends| ends <= self.now) {
+            return self.end_session(client);
+        }
+        let due = session.will.take_if(|will| will.due.is_some_and(|due| due <= self.now));
+        if let Some(will) = due {
+            self.publish_will(will);
+        }
+    }
+
+    /// A will that has not been published yet is published when its session ends.
+    fn end_session(&mut self, client: &str) {
+        if let Some(will) = self.sessions.remove(client).and_then(|session| session.will) {
+            self.publish_will(will);
+        }
+    }
+
+    /// Lets messages of the client's session out to its connection.
+    fn pump(&mut self, client: &ClientId) {
+        let Some(session) = self.sessions.get_mut(client) else { return };
+        let Some(id) = session.connection else { return };
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        self.changed.insert(id);
+        let (limits, dropped) = (&self.limits, &mut self.dropped);
+        let pumped = session.pump(&mut Outlet { connection, limits, dropped, now: self.now });
+        if pumped == Pumped::Cut {
+            self.hang_up(id, Leaving::Publish);
+        }
+    }
+}
+
+fn found(known: bool) -> ReasonCode {
+    if known { ReasonCode::Success } else { ReasonCode::PacketIdentifierNotFound }
+}

@@ -1,0 +1,332 @@
+//! The broker on tokio: TCP listeners, connections in memory, tokio's clock.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::Notify;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use super::access::Access;
+use super::connection::ConnectionId;
+use super::limits::{Dropped, Limits};
+use super::{Broker, Output};
+
+/// Bytes that a connection in memory holds in each direction before its writer has to wait.
+const MEMORY_PIPE: usize = 64 * 1024;
+/// Bytes read from a transport at a time.
+const READ: usize = 16 * 1024;
+/// TCP connections that the system keeps until they are accepted.
+const ACCEPT_QUEUE: u32 = 128;
+/// Pause after a failure to accept, which is the system being short of something.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+
+/// How a [`Server`] is to be.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What it holds at most.
+    pub limits: Limits,
+    /// Who may connect.
+    pub access: Access,
+}
+
+/// A running broker. Clones are handles to the same one.
+///
+/// It lives in the tokio runtime that it was started in, as tasks that end with [`Server::shutdown`] or when
+/// the last handle is dropped; the latter closes all connections without a word. It keeps time by tokio's
+/// clock, so with a paused runtime its timeouts pass in virtual time. Sessions and retained messages are
+/// lost when it ends.
+#[derive(Clone)]
+pub struct Server {
+    handle: Arc<Handle>,
+}
+
+/// Ends the tasks when the last [`Server`] is gone. The tasks hold the shared state, never this.
+struct Handle {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    started: Instant,
+    /// The timer sleeps too long.
+    earlier: Notify,
+}
+
+struct State {
+    broker: Broker,
+    transports: HashMap<ConnectionId, Transport>,
+    /// What the timer sleeps for.
+    armed: Option<Duration>,
+    /// The timer and the listeners.
+    services: JoinSet<()>,
+    connections: JoinSet<()>,
+    is_shut_down: bool,
+}
+
+/// How to reach the task that owns a connection's transport.
+struct Transport {
+    output: Arc<Notify>,
+    task: AbortHandle,
+}
+
+/// What closing an orderly connection takes.
+#[derive(Clone, Copy)]
+enum Farewell {
+    /// Nothing: what was written can be read after the end.
+    Drop,
+    /// Reading until the peer has closed too. A TCP socket that is closed with unread input resets the
+    /// connection, and the peer may lose the last words.
+    Drain,
+}
+
+impl Server {
+    /// Starts a broker that nobody can reach yet.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn start(options: Options) -> Self {
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                broker: Broker::new(options.limits, options.access),
+                transports: HashMap::new(),
+                armed: None,
+                services: JoinSet::new(),
+                connections: JoinSet::new(),
+                is_shut_down: false,
+            }),
+            started: Instant::now(),
+            earlier: Notify::new(),
+        });
+        shared.state().services.spawn(keep_time(Arc::clone(&shared)));
+        Self { handle: Arc::new(Handle { shared }) }
+    }
+
+    /// Accepts TCP connections at `address`, and says at which one: port 0 stands for any free port.
+    pub fn listen(&self, address: SocketAddr) -> io::Result<SocketAddr> {
+        let shared = &self.handle.shared;
+        let mut state = shared.state();
+        if state.is_shut_down {
+            return Err(io::Error::new(io::ErrorKind::NotConnected, "the broker has been shut down"));
+        }
+        let socket = match address {
+            SocketAddr::V4(_) => TcpSocket::new_v4()?,
+            SocketAddr::V6(_) => TcpSocket::new_v6()?,
+        };
+        // A broker that is started again finds connections of the former one still waiting for their end.
+        #[cfg(unix)]
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        let listener = socket.listen(ACCEPT_QUEUE)?;
+        let address = listener.local_addr()?;
+        state.services.spawn(accept(Arc::clone(shared), listener));
+        Ok(address)
+    }
+
+    /// Connects in memory. The stream is at its end from the beginning if the broker has been shut down or
+    /// has too many connections.
+    pub fn connect(&self) -> DuplexStream {
+        let (client, broker) = tokio::io::duplex(MEMORY_PIPE);
+        self.handle.shared.serve(broker, Farewell::Drop);
+        client
+    }
+
+    /// Tells all clients that the broker shuts down, and closes everything.
+    ///
+    /// When it returns, the ports are closed and so are all connections; clients that did not take their
+    /// last packets within [`Limits::close_within`] have lost them. Sessions and retained messages are
+    /// forgotten. Dropping the future closes what is left at once.
+    pub async fn shutdown(&self) {
+        let shared = &self.handle.shared;
+        let (mut services, mut connections, close_within) = {
+            let mut state = shared.state();
+            state.is_shut_down = true;
+            let close_within = state.broker.limits.close_within;
+            (std::mem::take(&mut state.services), std::mem::take(&mut state.connections), close_within)
+        };
+        services.shutdown().await;
+        shared.with(|broker, now| broker.shutdown(now));
+        let farewell = async { while connections.join_next().await.is_some() {} };
+        if timeout(close_within, farewell).await.is_err() {
+            connections.shutdown().await;
+        }
+    }
+
+    /// Closes the transport of a client without a DISCONNECT, as a broken network would. `false` if it is
+    /// not connected.
+    pub fn kick(&self, client_id: &str) -> bool {
+        self.handle.shared.with(|broker, now| broker.kick(now, client_id))
+    }
+
+    /// Kicks a client and forgets its session. `false` if there is none.
+    pub fn forget_session(&self, client_id: &str) -> bool {
+        self.handle.shared.with(|broker, now| broker.forget_session(now, client_id))
+    }
+
+    /// Closes the transport of a client right after the next message has been delivered to it, once, whenever
+    /// that will be. Its acknowledgement is lost: a message of QoS 1 or 2 is delivered again to a client that
+    /// comes back to its session. `false` if there is no session of that client.
+    pub fn cut_after_next_delivery(&self, client_id: &str) -> bool {
+        self.handle.shared.with(|broker, _| broker.cut_after_next_delivery(client_id))
+    }
+
+    /// Messages that have been given up so far.
+    pub fn dropped(&self) -> Dropped {
+        self.handle.shared.with(|broker, _| broker.dropped())
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Server").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let mut state = self.shared.state();
+        state.services.abort_all();
+        state.connections.abort_all();
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Lets the broker decide something, then wakes whom it concerns.
+    fn with<R>(&self, decide: impl FnOnce(&mut Broker, Duration) -> R) -> R {
+        let mut state = self.state();
+        let result = decide(&mut state.broker, self.now());
+        self.wake(&mut state);
+        result
+    }
+
+    fn wake(&self, state: &mut State) {
+        for id in state.broker.take_changed() {
+            if state.broker.is_open(id) {
+                if let Some(transport) = state.transports.get(&id) {
+                    transport.output.notify_one();
+                }
+            } else if let Some(transport) = state.transports.remove(&id) {
+                transport.task.abort();
+            }
+        }
+        let deadline = state.broker.deadline();
+        if deadline.is_some_and(|deadline| state.armed.is_none_or(|armed| deadline < armed)) {
+            self.earlier.notify_one();
+        }
+    }
+
+    /// Hands a transport over to the broker.
+    fn serve<S>(self: &Arc<Self>, stream: S, farewell: Farewell)
+    where
+        S: AsyncRead + AsyncWrite + Send + 'static,
+    {
+        let mut state = self.state();
+        while state.connections.try_join_next().is_some() {}
+        if state.is_shut_down {
+            return;
+        }
+        let Some(id) = state.broker.open(self.now()) else { return };
+        let output = Arc::new(Notify::new());
+        let task = drive(Arc::clone(self), id, Arc::clone(&output), stream, farewell);
+        let task = state.connections.spawn(task);
+        state.transports.insert(id, Transport { output, task });
+        self.wake(&mut state);
+    }
+}
+
+/// Lets the broker know of every deadline. `biased` here and below: tokio's fair choice is a random one, and
+/// a run in virtual time is to be the same every time.
+async fn keep_time(shared: Arc<Shared>) {
+    loop {
+        let deadline = {
+            let mut state = shared.state();
+            state.armed = state.broker.deadline();
+            state.armed
+        };
+        let due = async {
+            match deadline.and_then(|deadline| shared.started.checked_add(deadline)) {
+                Some(deadline) => sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = due => shared.with(Broker::tick),
+            () = shared.earlier.notified() => {}
+        }
+    }
+}
+
+async fn accept(shared: Arc<Shared>, listener: TcpListener) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                // Without it small packets wait for acknowledgements; with a failure they still arrive.
+                let _ = stream.set_nodelay(true);
+                shared.serve(stream, Farewell::Drain);
+            }
+            Err(_) => sleep(ACCEPT_AGAIN).await,
+        }
+    }
+}
+
+/// Moves bytes between a transport and the broker until one of them is done with the other.
+async fn drive<S>(shared: Arc<Shared>, id: ConnectionId, output: Arc<Notify>, stream: S, farewell: Farewell)
+where
+    S: AsyncRead + AsyncWrite,
+{
+    let (mut reader, mut writer) = tokio::io::split(stream);
+    let mut buffer = vec![0; READ];
+    let is_closed_by_broker = tokio::select! {
+        biased;
+        () = read(&shared, id, &mut reader, &mut buffer) => false,
+        is_complete = write(&shared, id, &output, &mut writer) => is_complete,
+    };
+    if is_closed_by_broker && writer.shutdown().await.is_ok() && matches!(farewell, Farewell::Drain) {
+        // The broker gives up a peer that takes too long, and then this task is aborted.
+        while matches!(reader.read(&mut buffer).await, Ok(1..)) {}
+    }
+    shared.with(|broker, now| broker.closed(now, id));
+}
+
+/// Ends with the peer's output.
+async fn read(shared: &Shared, id: ConnectionId, reader: &mut (impl AsyncRead + Unpin), buffer: &mut [u8]) {
+    while let Ok(length @ 1..) = reader.read(buffer).await {
+        shared.with(|broker, now| broker.receive(now, id, buffer.get(..length).unwrap_or_default()));
+    }
+}
+
+/// Ends when the broker closes the connection (`true`) or the peer takes no more (`false`).
+async fn write(
+    shared: &Shared,
+    id: ConnectionId,
+    output: &Notify,
+    writer: &mut (impl AsyncWrite + Unpin),
+) -> bool {
+    loop {
+        match shared.with(|broker, now| broker.take_output(now, id)) {
+            Output::Send(bytes) => {
+                if writer.write_all(&bytes).await.is_err() {
+                    return false;
+                }
+            }
+            Output::Wait => output.notified().await,
+            Output::Close => return true,
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The hub on a desktop: an MQTT broker, a simulated controller, and the very core that boards run.
+
+pub mod broker;
+pub mod caller;
+pub mod clock;
+pub mod controller;
+pub mod hub;
+pub mod network;
+pub mod options;

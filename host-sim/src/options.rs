@@ -1,0 +1,176 @@
+//! The simulator's command line.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+
+use hub_core::HubId;
+use lexopt::prelude::*;
+
+use crate::hub::Settings;
+
+const HELP: &str = "\
+The Hearthwave hub on a desktop: an MQTT broker, a simulated Z-Wave controller and the hub in one process.
+
+Usage: cargo sim [OPTIONS]
+
+  --once TEXT      ask one question, print the reply as JSON, and exit (0 if it succeeded, 1 if not).
+                   TEXT is a tool call like '{\"name\":\"echo\",\"arguments\":{\"text\":\"hello\"}}',
+                   or any other text, which is echoed
+  --broker URL     use this broker instead of the one in the process: mqtt://[USER:PASSWORD@]HOST[:PORT]
+  --listen ADDR    where the broker in the process listens (127.0.0.1:1883, or a free port if that is taken)
+  --hub-id ID      the hub's name in every topic (sim)
+  --help           this text
+  --version        the version
+
+The log goes to stderr; RUST_LOG=debug shows more of it, RUST_LOG=warn less.";
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Command {
+    /// To run.
+    Run(Options),
+    /// To print something and end.
+    Print(String),
+}
+
+/// How to run.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Options {
+    /// One question instead of a prompt.
+    pub once: Option<String>,
+    /// A broker elsewhere.
+    pub broker: Option<BrokerUrl>,
+    /// Where the embedded broker listens.
+    pub listen: Option<SocketAddr>,
+    /// The hub's name.
+    pub hub_id: String,
+}
+
+impl Options {
+    /// Reads the arguments of the program, its own name left out.
+    pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Error> {
+        let mut options = Self { once: None, broker: None, listen: None, hub_id: "sim".into() };
+        let mut parser = lexopt::Parser::from_args(arguments);
+        while let Some(argument) = parser.next()? {
+            match argument {
+                Long("once") => options.once = Some(parser.value()?.string()?),
+                Long("broker") => options.broker = Some(parser.value()?.parse_with(BrokerUrl::parse)?),
+                Long("listen") => options.listen = Some(parser.value()?.parse()?),
+                Long("hub-id") => options.hub_id = parser.value()?.parse_with(hub_id)?,
+                Long("help") | Short('h') => return Ok(Command::Print(HELP.into())),
+                Long("version") | Short('V') => {
+                    return Ok(Command::Print(format!("hearthwave {}", env!("CARGO_PKG_VERSION"))));
+                }
+                other => return Err(other.unexpected()),
+            }
+        }
+        Ok(Command::Run(options))
+    }
+
+    /// The hub's settings.
+    pub fn settings(&self) -> Settings {
+        match &self.broker {
+            None => Settings::in_memory(&self.hub_id),
+            Some(url) => Settings {
+                hub_id: self.hub_id.clone(),
+                host: url.host.clone(),
+                port: url.port,
+                login: url.login.clone(),
+            },
+        }
+    }
+}
+
+fn hub_id(text: &str) -> Result<String, String> {
+    match HubId::new(text) {
+        Some(_) => Ok(text.into()),
+        None => Err("a hub id has 1 to 32 letters, digits, '-' and '_'".into()),
+    }
+}
+
+/// `mqtt://[USER:PASSWORD@]HOST[:PORT]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokerUrl {
+    /// A name or an address.
+    pub host: String,
+    /// 1883 unless given.
+    pub port: u16,
+    /// User name and password.
+    pub login: Option<(String, String)>,
+}
+
+impl BrokerUrl {
+    /// Reads a URL. Nothing in it is percent-encoded: a password may hold any character.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let rest = match text.split_once("://") {
+            Some(("mqtt", rest)) => rest,
+            Some((scheme, _)) => return Err(format!("only mqtt:// is possible, not {scheme}://")),
+            None => text,
+        };
+        let rest = rest.strip_suffix('/').unwrap_or(rest);
+        let (login, place) = match rest.rsplit_once('@') {
+            Some((login, place)) => {
+                let (user, password) = login.split_once(':').unwrap_or((login, ""));
+                (Some((user.into(), password.into())), place)
+            }
+            None => (None, rest),
+        };
+        // An IPv6 address stands in brackets, since it has colons of its own.
+        let (host, port) = match place.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
+            Some((address, port)) => (address, port.strip_prefix(':')),
+            None => match place.split_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (place, None),
+            },
+        };
+        if host.is_empty() {
+            return Err("the host is missing: mqtt://HOST[:PORT]".into());
+        }
+        let port = match port {
+            Some(port) => port.parse().map_err(|_| format!("'{port}' is not a port"))?,
+            None => 1883,
+        };
+        Ok(Self { host: host.into(), port, login })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(arguments: &[&str]) -> Result<Command, String> {
+        Options::parse(arguments.iter().map(OsString::from)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn broker_urls_in_all_their_forms() {
+        let url = |host: &str, port, login: Option<(&str, &str)>| {
+            Ok(BrokerUrl { host: host.into(), port, login: login.map(|(u, p)| (u.into(), p.into())) })
+        };
+        assert_eq!(BrokerUrl::parse("mqtt://broker.local"), url("broker.local", 1883, None));
+        assert_eq!(BrokerUrl::parse("10.0.0.7:1884"), url("10.0.0.7", 1884, None));
+        assert_eq!(
+            BrokerUrl::parse("mqtt://me:p@ss:word@host/"),
+            url("host", 1883, Some(("me", "p@ss:word")))
+        );
+        assert_eq!(BrokerUrl::parse("mqtt://[::1]:1885"), url("::1", 1885, None));
+    }
+
+    #[test]
+    fn wrong_arguments_are_named() {
+        for (arguments, part) in [
+            (&["--broker", "mqtts://host"][..], "mqtts"),
+            (&["--broker", "mqtt://host:70000"], "70000"),
+            (&["--broker", "mqtt://:1883"], "host is missing"),
+            (&["--hub-id", "a/b"], "letters"),
+            (&["--hub-id", ""], "letters"),
+            (&["--listen", "here"], "here"),
+            (&["--once"], "--once"),
+            (&["--frobnicate"], "frobnicate"),
+            (&["stray"], "stray"),
+        ] {
+            let error = parse(arguments).expect_err("these are wrong");
+            assert!(error.contains(part), "{arguments:?} gave: {error}");
+        }
+    }
+}

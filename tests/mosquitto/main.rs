@@ -1,0 +1,105 @@
+//! The hub on the desktop with the broker that people run, asked with the programs that people use.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::time::Duration;
+
+use embedded_io_adapters::tokio_1::FromTokio;
+use host_sim::controller::Home;
+use host_sim::hub::{self, Settings};
+use host_sim::network::Network;
+use serde_json::Value;
+use support::mosquitto::Mosquitto;
+use support::wait_for;
+
+const CALL: &str = "hearthwave/desk/request/tool/call";
+
+/// A hub in a thread of its own, which ends when this is dropped.
+struct Desk(Option<tokio::sync::oneshot::Sender<()>>);
+
+impl Desk {
+    fn start(port: u16, login: Option<(&str, &str)>) -> Self {
+        let settings = Settings {
+            hub_id: "desk".into(),
+            host: "localhost".into(),
+            port,
+            login: login.map(|(user, password)| (user.into(), password.into())),
+        };
+        let (stop, stopped) = tokio::sync::oneshot::channel();
+        std::thread::spawn(move || {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(async {
+                let (rx, tx) = tokio::io::split(Home::start());
+                tokio::select! {
+                    never = hub::run(&settings, (FromTokio::new(rx), FromTokio::new(tx)), Network::Tcp, 1) => never,
+                    _ = stopped => {}
+                }
+            });
+        });
+        Self(Some(stop))
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        let _ = self.0.take().map(|stop| stop.send(()));
+    }
+}
+
+fn echoes(broker: &Mosquitto, word: &str) {
+    let payload = format!(r#"{{"name":"echo","arguments":{{"word":"{word}"}}}}"#);
+    let reply: Value = serde_json::from_str(&broker.ask(CALL, payload.as_bytes())).expect("JSON");
+    assert_eq!(reply["result"]["echo"]["word"], word, "{reply}");
+}
+
+#[test]
+#[ignore = "needs mosquitto; ./tests/run runs it"]
+fn the_hub_serves_through_mosquitto_and_survives_its_restart() {
+    let mut broker = Mosquitto::start();
+    let desk = Desk::start(broker.port, None);
+    assert_eq!(broker.next_message("hearthwave/desk/availability"), "online");
+    echoes(&broker, "first");
+
+    std::thread::scope(|scope| {
+        let listening = scope.spawn(|| broker.next_message("hearthwave/desk/response/tool/call"));
+        std::thread::sleep(Duration::from_millis(500));
+        broker.publish(CALL, br#"{"name":"echo","arguments":{"a":1}}"#);
+        let reply: Value = serde_json::from_str(&listening.join().expect("a reply")).expect("JSON");
+        assert_eq!(reply["result"]["echo"]["a"], 1);
+    });
+
+    let reply: Value = serde_json::from_str(&broker.ask(CALL, &[b'x'; 100_000])).expect("JSON");
+    assert_eq!(reply["error_type"], "too_large", "{reply}");
+    echoes(&broker, "still there");
+
+    broker.kill();
+    std::thread::sleep(Duration::from_secs(2));
+    broker.restart();
+    assert_eq!(broker.next_message("hearthwave/desk/availability"), "online");
+    echoes(&broker, "back again");
+
+    drop(desk);
+    wait_for("the will", || broker.next_message("hearthwave/desk/availability") == "offline");
+}
+
+#[test]
+#[ignore = "needs mosquitto; ./tests/run runs it"]
+fn the_hub_logs_in() {
+    let broker = Mosquitto::start_locked(("hub", "secret"));
+    let _desk = Desk::start(broker.port, Some(("hub", "secret")));
+    assert_eq!(broker.next_message("hearthwave/desk/availability"), "online");
+    echoes(&broker, "inside");
+}
+
+#[test]
+#[ignore = "needs mosquitto; ./tests/run runs it"]
+fn a_broker_without_qos_1_does() {
+    let broker = Mosquitto::start_with(None, "max_qos 0");
+    let _desk = Desk::start(broker.port, None);
+    for number in 0..12 {
+        assert_eq!(broker.next_message("hearthwave/desk/availability"), "online");
+        echoes(&broker, &number.to_string());
+    }
+}

@@ -1,0 +1,204 @@
+//! The firmware in QEMU, on the instruction set of an ESP32-C3, with a real broker and a real MCP server around it.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use host_sim::controller::Home;
+use serde_json::Value;
+use support::mosquitto::Mosquitto;
+use support::{Folder, PATIENCE, wait_for};
+
+const CALL: &str = "hearthwave/qemu/request/tool/call";
+
+/// What a board leaves for the stack at the least.
+const STACK: usize = 40 * 1024;
+
+/// A running machine. It ends with its owner.
+struct Machine {
+    process: Child,
+    log: Arc<Mutex<String>>,
+    listener: UnixListener,
+    _folder: Folder,
+}
+
+impl Machine {
+    /// Starts the firmware with the broker at `port`, and waits for nothing.
+    fn start(port: u16, options: &[&str]) -> Self {
+        let folder = Folder::new("hearthwave-qemu");
+        let socket = folder.0.join("uart");
+        let listener = UnixListener::bind(&socket).expect("a socket");
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("firmware/qemu");
+        let firmware = std::env::var_os("HEARTHWAVE_QEMU_FIRMWARE")
+            .map(PathBuf::from)
+            .unwrap_or_else(|| root.join("target/riscv32imc-unknown-none-elf/release/hearthwave-qemu"));
+        assert!(firmware.exists(), "no firmware; build it with `cargo build --release` in firmware/qemu");
+        let mut process = Command::new(root.join("run"))
+            .arg(firmware)
+            .arg(format!("broker={port}"))
+            .arg(format!("uart=unix:{},server=off", socket.display()))
+            .args(options)
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("QEMU");
+        let log = Arc::new(Mutex::new(String::new()));
+        let stderr = BufReader::new(process.stderr.take().expect("a pipe"));
+        let copy = log.clone();
+        std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                let mut log = copy.lock().expect("the log");
+                log.push_str(&line);
+                log.push('\n');
+            }
+        });
+        Self { process, log, listener, _folder: folder }
+    }
+
+    fn log(&self) -> String {
+        self.log.lock().expect("the log").clone()
+    }
+
+    fn logs(&self, words: &str) {
+        wait_for(words, || self.log().contains(words));
+    }
+
+    /// The controller's end of the serial line.
+    fn line(&self) -> UnixStream {
+        let (line, _) = self.listener.accept().expect("QEMU connects");
+        line.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        line
+    }
+
+    /// The deepest that the stack has been, which the firmware reports with `report=1`.
+    fn stack_used(&self) -> usize {
+        let log = self.log();
+        let report = log.rsplit("usage: stack ").next().and_then(|rest| rest.split(' ').next());
+        report.and_then(|bytes| bytes.parse().ok()).expect("a report")
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        let ended = self.process.try_wait().expect("its state");
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        if std::thread::panicking() {
+            eprintln!("the firmware ({ended:?}) said:\n{}", self.log());
+        }
+    }
+}
+
+fn echoes(broker: &Mosquitto, word: &str) {
+    let payload = format!(r#"{{"name":"echo","arguments":{{"word":"{word}"}}}}"#);
+    let reply: Value = serde_json::from_str(&broker.ask(CALL, payload.as_bytes())).expect("JSON");
+    assert_eq!(reply["success"], true, "{reply}");
+    assert_eq!(reply["result"]["echo"]["word"], word);
+    assert_eq!(reply["tool_name"], "echo");
+}
+
+fn waits_for_info(broker: &Mosquitto, is_it: impl Fn(&Value) -> bool) -> Value {
+    let mut info = Value::Null;
+    wait_for("info", || {
+        info = serde_json::from_str(&broker.next_message("hearthwave/qemu/info")).expect("JSON");
+        is_it(&info)
+    });
+    info
+}
+
+#[test]
+#[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
+fn the_firmware_boots_serves_and_comes_back() {
+    let mut broker = Mosquitto::start();
+    let machine = Machine::start(broker.port, &["report=1"]);
+
+    // The real SDK plays the controller, once the line has been noisy for a while.
+    let mut line = machine.line();
+    let mut hello = String::new();
+    BufReader::new(&line).read_line(&mut hello).expect("a line");
+    let hello: Value = serde_json::from_str(&hello).expect("JSON");
+    assert_eq!((&hello["jsonrpc"], &hello["method"]), (&"2.0".into(), &"initialize".into()));
+    line.write_all(b"Z-Wave controller booting\r\n\xff\xfe\x80\n").expect("written");
+    line.write_all(&[b'x'; 100_000]).expect("written");
+    line.write_all(b"\n").expect("written");
+    machine.logs("not JSON-RPC: Z-Wave controller booting");
+    machine.logs("not JSON-RPC: \u{fffd}\u{fffd}\u{fffd}");
+    machine.logs("a line of 100000 bytes, over the 16384 that fit, was skipped");
+    std::thread::spawn(move || {
+        line.set_nonblocking(true).expect("a socket");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let line = tokio::net::UnixStream::from_std(line).expect("a socket");
+            Home::default().serve(line).await;
+        });
+    });
+
+    // Nobody waited for the controller.
+    assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
+    echoes(&broker, "first");
+    let info = waits_for_info(&broker, |info| info["link"] == "ready");
+    assert_eq!(info["target"], "qemu");
+    assert_eq!(info["controller"]["name"], "simulated-zwave");
+    assert_eq!(info["controller"]["tools"], 2);
+
+    // As a person with two terminals would do it.
+    let listener = std::thread::scope(|scope| {
+        let listening = scope.spawn(|| broker.next_message("hearthwave/qemu/response/tool/call"));
+        std::thread::sleep(Duration::from_millis(500));
+        broker.publish(CALL, br#"{"name":"echo","transaction":"t-7"}"#);
+        listening.join().expect("a reply")
+    });
+    let reply: Value = serde_json::from_str(&listener).expect("JSON");
+    assert_eq!((&reply["success"], &reply["transaction"]), (&true.into(), &"t-7".into()));
+
+    // Hostile requests.
+    let large = vec![b'x'; 100_000];
+    for (payload, error_type) in [
+        (&large[..], "too_large"),
+        (b"{\"name\":\"e\xffcho\"}", "invalid_json"),
+        (b"{\"name\":\"nope\"}", "not_found"),
+        (b"[]", "invalid_request"),
+    ] {
+        let reply: Value = serde_json::from_str(&broker.ask(CALL, payload)).expect("JSON");
+        assert_eq!(reply["error_type"], error_type, "{reply}");
+    }
+    echoes(&broker, "still there");
+
+    // The broker is gone for a while.
+    broker.kill();
+    machine.logs("mqtt: connection to");
+    std::thread::sleep(Duration::from_secs(2));
+    broker.restart();
+    assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
+    echoes(&broker, "back again");
+    assert_eq!(waits_for_info(&broker, |info| info["link"] == "ready")["controller"]["tools"], 2);
+
+    machine.logs("usage: stack ");
+    let stack = machine.stack_used();
+    println!("deepest stack in this story: {stack} bytes");
+    assert!(stack < STACK, "{stack}");
+}
+
+#[test]
+#[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
+fn the_firmware_says_what_is_wrong() {
+    let broker = Mosquitto::start_locked(("hub", "secret"));
+    let refused = Machine::start(broker.port, &["user=hub", "password=wrong"]);
+    refused.logs("it refused the login; check user name and password");
+    assert!(!refused.log().contains("wrong"), "the password is in the log");
+    drop(refused);
+
+    let silent = Machine::start(broker.port, &["user=hub", "password=secret"]);
+    assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
+    let mut line = silent.line();
+    std::thread::spawn(move || std::io::copy(&mut line, &mut std::io::sink()));
+    silent.logs("MCP connection failed after 3 attempts");
+    echoes(&broker, "without a controller");
+    assert_eq!(waits_for_info(&broker, |info| info["link"] == "degraded")["tools"], 1);
+}

@@ -1,0 +1,178 @@
+//! A real broker, and its command-line clients.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{Folder, PATIENCE};
+
+/// A user name and its password.
+pub type Login = (&'static str, &'static str);
+
+/// A mosquitto with a folder and a port of its own. It ends with its owner.
+pub struct Mosquitto {
+    pub port: u16,
+    login: Option<Login>,
+    process: Option<Child>,
+    folder: Folder,
+}
+
+impl Mosquitto {
+    /// One for everybody.
+    pub fn start() -> Self {
+        Self::start_with(None, "")
+    }
+
+    /// One for those with the login.
+    pub fn start_locked(login: Login) -> Self {
+        Self::start_with(Some(login), "")
+    }
+
+    /// With further lines of configuration.
+    pub fn start_with(login: Option<Login>, further: &str) -> Self {
+        // Somebody else may take the port between its choice and its use.
+        for _ in 0..5 {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+            let port = listener.local_addr().expect("its number").port();
+            drop(listener);
+            let folder = Folder::new("hearthwave-mosquitto");
+            configure(&folder.0, port, login, further);
+            let mut mosquitto = Self { port, login, process: None, folder };
+            if mosquitto.run() {
+                return mosquitto;
+            }
+        }
+        panic!("mosquitto does not start");
+    }
+
+    /// Kills it, as a power cut would. It forgets everything.
+    pub fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            // It may have ended by itself.
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+
+    /// Brings it back at the same port.
+    pub fn restart(&mut self) {
+        self.kill();
+        assert!(self.run(), "mosquitto does not come back");
+    }
+
+    /// Returns whether it listens.
+    fn run(&mut self) -> bool {
+        let log =
+            fs::OpenOptions::new().create(true).append(true).open(self.folder.0.join("log")).expect("a log");
+        let mut process = Command::new(program("mosquitto"))
+            .arg("-c")
+            .arg(self.folder.0.join("mosquitto.conf"))
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("a log"))
+            .stderr(log)
+            .spawn()
+            .expect("mosquitto is installed");
+        let start = Instant::now();
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_err() {
+            if process.try_wait().expect("its state").is_some() {
+                return false;
+            }
+            assert!(start.elapsed() < PATIENCE, "mosquitto does not listen");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let lives = process.try_wait().expect("its state").is_none();
+        self.process = Some(process);
+        lives
+    }
+
+    /// A client program with what it needs to get in.
+    pub fn client(&self, name: &str) -> Command {
+        let mut command = Command::new(name);
+        command.args(["-V", "5", "-h", "127.0.0.1", "-p", &self.port.to_string()]);
+        if let Some((user, password)) = self.login {
+            command.args(["-u", user, "-P", password]);
+        }
+        command.stdin(Stdio::null()).stderr(Stdio::inherit());
+        command
+    }
+
+    /// The next message on `topic`, a retained one included.
+    pub fn next_message(&self, topic: &str) -> String {
+        let patience = PATIENCE.as_secs().to_string();
+        let output = self.client("mosquitto_sub").args(["-C", "1", "-W", &patience, "-t", topic]).output();
+        let output = output.expect("mosquitto_sub is installed");
+        assert!(output.status.success(), "nothing on {topic}");
+        String::from_utf8(output.stdout).expect("text").trim_end().to_owned()
+    }
+
+    /// Sends a request with Response Topic and Correlation Data, and returns the reply.
+    pub fn ask(&self, topic: &str, payload: &[u8]) -> String {
+        let response = super::unique("reply");
+        let patience = PATIENCE.as_secs().to_string();
+        let output = self
+            .client("mosquitto_rr")
+            .args(["-W", &patience, "-t", topic, "-e", &response])
+            .args(["-D", "publish", "correlation-data", "x1"])
+            // As an argument: mosquitto_rr 2.0 takes a payload from a pipe or a file, and sends none.
+            .arg("-m")
+            .arg(OsStr::from_bytes(payload))
+            .output()
+            .expect("mosquitto_rr is installed");
+        assert!(output.status.success() && !output.stdout.is_empty(), "no reply to {topic}");
+        String::from_utf8(output.stdout).expect("text").trim_end().to_owned()
+    }
+
+    /// Publishes without expecting anything.
+    pub fn publish(&self, topic: &str, payload: &[u8]) {
+        let mut process = self
+            .client("mosquitto_pub")
+            .args(["-q", "1", "-t", topic, "-s"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("mosquitto_pub is installed");
+        process.stdin.take().expect("a pipe").write_all(payload).expect("written");
+        assert!(process.wait().expect("its end").success());
+    }
+}
+
+impl Drop for Mosquitto {
+    fn drop(&mut self) {
+        self.kill();
+        if std::thread::panicking() {
+            let log = fs::read(self.folder.0.join("log")).unwrap_or_default();
+            eprintln!("mosquitto said:\n{}", String::from_utf8_lossy(&log));
+        }
+    }
+}
+
+fn configure(folder: &Path, port: u16, login: Option<Login>, further: &str) {
+    let access = match login {
+        Some(login) => format!("allow_anonymous false\npassword_file {}", passwords(folder, login).display()),
+        None => "allow_anonymous true".into(),
+    };
+    // Started by root, mosquitto would become another user, who may not read the passwords.
+    let text = format!("listener {port} 127.0.0.1\n{access}\nuser root\n{further}\n");
+    fs::write(folder.join("mosquitto.conf"), text).expect("a configuration");
+}
+
+fn passwords(folder: &Path, (user, password): Login) -> PathBuf {
+    let file = folder.join("passwords");
+    let written = Command::new(program("mosquitto_passwd"))
+        .args(["-b", "-c"])
+        .arg(&file)
+        .args([user, password])
+        .status();
+    assert!(written.expect("mosquitto_passwd is installed").success(), "mosquitto_passwd failed");
+    file
+}
+
+/// Daemons are often installed where only root looks for programs.
+fn program(name: &str) -> PathBuf {
+    let usual = Path::new("/usr/sbin").join(name);
+    if usual.exists() { usual } else { name.into() }
+}
