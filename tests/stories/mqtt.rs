@@ -103,6 +103,36 @@ async fn the_connection_breaks_in_the_middle_of_a_call_and_the_caller_gets_one_a
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_that_got_lost_with_its_connection_is_sent_again() {
+    for forgotten in [false, true] {
+        let world = World::new();
+        world
+            .tell(async {
+                let mut person = world.person("ann").await;
+                person.sees_online().await;
+                person.gets_an_echo().await;
+                world.swallowed.set(true);
+                person.asks(Request {
+                    response: Some("reply/lost"),
+                    ..Request::new("tool/call", br#"{"name":"echo"}"#)
+                });
+                sleep(Duration::from_millis(100)).await;
+                world.swallowed.set(false);
+                if forgotten {
+                    world.server.forget_session(CLIENT);
+                } else {
+                    world.server.kick(CLIENT);
+                }
+                let replies = person.hears_all("reply/lost").await;
+                assert_eq!(replies.len(), 1, "forgotten {forgotten}; the log:\n{}", log_text());
+                person.gets_an_echo().await;
+            })
+            .await;
+        assert_eq!(log_text().matches("tool echo: done").count(), 3, "{}", log_text());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn connections_break_at_every_moment_and_every_caller_gets_one_answer() {
     const CALLS: usize = 200;
     let world = World::new();

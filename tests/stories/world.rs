@@ -10,7 +10,9 @@ use embedded_io_async::{ErrorType, Read, Write};
 use host_sim::broker::{Options, Server};
 use host_sim::hub::{self, Settings};
 use hub_core::{Dial, DialError, limits};
-use minimq::{Buffers, ConfigBuilder, Property, Publication, QoS, SubscriptionOptions, TopicFilter};
+use minimq::{
+    Buffers, ConfigBuilder, InboundPublish, Property, Publication, QoS, SubscriptionOptions, TopicFilter,
+};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::sync::mpsc;
@@ -31,6 +33,8 @@ pub struct World {
     pub settings: Settings,
     pub reach: Rc<Cell<Reach>>,
     pub dials: Rc<RefCell<Vec<Dialled>>>,
+    /// Whether what the hub sends gets lost on the way.
+    pub swallowed: Rc<Cell<bool>>,
     line: Cell<Option<DuplexStream>>,
 }
 
@@ -78,6 +82,7 @@ impl World {
             settings: Settings::in_memory("story"),
             reach: Rc::new(Cell::new(Reach::Open)),
             dials: Rc::default(),
+            swallowed: Rc::default(),
             line: Cell::new(None),
         }
     }
@@ -87,8 +92,12 @@ impl World {
         let (theirs, ours) = tokio::io::duplex(256 * 1024);
         self.line.set(Some(ours));
         let (rx, tx) = tokio::io::split(theirs);
-        let dial =
-            StoryDial { server: self.server.clone(), reach: self.reach.clone(), dials: self.dials.clone() };
+        let dial = StoryDial {
+            server: self.server.clone(),
+            reach: self.reach.clone(),
+            dials: self.dials.clone(),
+            swallowed: self.swallowed.clone(),
+        };
         let hub = hub::run(&self.settings, (FromTokio::new(rx), FromTokio::new(tx)), dial, 7);
         tokio::select! {
             never = hub => never,
@@ -112,6 +121,7 @@ struct StoryDial {
     server: Server,
     reach: Rc<Cell<Reach>>,
     dials: Rc<RefCell<Vec<Dialled>>>,
+    swallowed: Rc<Cell<bool>>,
 }
 
 impl Dial for StoryDial {
@@ -127,7 +137,12 @@ impl Dial for StoryDial {
                 (ours, Some(theirs))
             }
         };
-        Ok(Tapped { io: FromTokio::new(stream), _mute: mute, dials: self.dials.clone() })
+        Ok(Tapped {
+            io: FromTokio::new(stream),
+            _mute: mute,
+            dials: self.dials.clone(),
+            swallowed: self.swallowed.clone(),
+        })
     }
 }
 
@@ -136,6 +151,7 @@ struct Tapped {
     io: FromTokio<DuplexStream>,
     _mute: Option<DuplexStream>,
     dials: Rc<RefCell<Vec<Dialled>>>,
+    swallowed: Rc<Cell<bool>>,
 }
 
 impl ErrorType for Tapped {
@@ -150,7 +166,7 @@ impl Read for Tapped {
 
 impl Write for Tapped {
     async fn write(&mut self, buf: &[u8]) -> Result<usize, Self::Error> {
-        let count = self.io.write(buf).await?;
+        let count = if self.swallowed.get() { buf.len() } else { self.io.write(buf).await? };
         self.dials.borrow_mut().last_mut().expect("dialled").sent.extend_from_slice(&buf[..count]);
         Ok(count)
     }
@@ -232,6 +248,17 @@ pub struct Message {
     pub correlation: Option<Vec<u8>>,
 }
 
+impl From<InboundPublish<'_>> for Message {
+    fn from(message: InboundPublish<'_>) -> Self {
+        Self {
+            topic: message.topic().into(),
+            payload: message.payload().into(),
+            retained: message.retained(),
+            correlation: message.correlation_data().map(Into::into),
+        }
+    }
+}
+
 impl Message {
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.payload)
@@ -255,11 +282,19 @@ impl<'a> Request<'a> {
     }
 }
 
-type Outbox = mpsc::UnboundedSender<(String, Vec<u8>, Option<String>, Option<Vec<u8>>, QoS, bool)>;
+/// What somebody's client has to publish.
+struct Order {
+    topic: String,
+    payload: Vec<u8>,
+    response: Option<String>,
+    correlation: Option<Vec<u8>>,
+    qos: QoS,
+    retain: bool,
+}
 
 /// Somebody with an MQTT client.
 pub struct Person {
-    outbox: Outbox,
+    outbox: mpsc::UnboundedSender<Order>,
     inbox: mpsc::UnboundedReceiver<Message>,
     task: tokio::task::JoinHandle<()>,
 }
@@ -272,8 +307,7 @@ impl Drop for Person {
 
 impl Person {
     pub async fn connect(server: &Server, name: &str, filters: &[&str]) -> Self {
-        let (outbox, mut orders) =
-            mpsc::unbounded_channel::<(String, Vec<u8>, Option<String>, Option<Vec<u8>>, QoS, bool)>();
+        let (outbox, mut orders) = mpsc::unbounded_channel::<Order>();
         let (letters, inbox) = mpsc::unbounded_channel();
         let (ready, is_ready) = tokio::sync::oneshot::channel();
         let stream = server.connect();
@@ -294,30 +328,20 @@ impl Person {
                 tokio::select! {
                     message = connection.recv() => {
                         let message = message.unwrap_or_else(|error| panic!("{name} lost the broker: {error}"));
-                        let _ = letters.send(Message {
-                            topic: message.topic().into(),
-                            payload: message.payload().into(),
-                            retained: message.retained(),
-                            correlation: message.correlation_data().map(Into::into),
-                        });
+                        let _ = letters.send(message.into());
                     }
                     order = orders.recv() => {
-                        let Some((topic, payload, response, correlation, qos, retain)) = order else { return };
+                        let Some(order) = order else { return };
                         let mut properties = Vec::new();
-                        properties.extend(response.as_deref().map(Property::ResponseTopic));
-                        properties.extend(correlation.as_deref().map(Property::CorrelationData));
-                        let mut publication = Publication::bytes(&topic, &payload).qos(qos).properties(&properties);
-                        if retain {
+                        properties.extend(order.response.as_deref().map(Property::ResponseTopic));
+                        properties.extend(order.correlation.as_deref().map(Property::CorrelationData));
+                        let mut publication = Publication::bytes(&order.topic, &order.payload).qos(order.qos).properties(&properties);
+                        if order.retain {
                             publication = publication.retain();
                         }
-                        while !connection.can_publish(qos) {
+                        while !connection.can_publish(order.qos) {
                             if let Some(message) = connection.poll().await.expect("the broker") {
-                                let _ = letters.send(Message {
-                                    topic: message.topic().into(),
-                                    payload: message.payload().into(),
-                                    retained: message.retained(),
-                                    correlation: message.correlation_data().map(Into::into),
-                                });
+                                let _ = letters.send(message.into());
                             }
                         }
                         connection.publish(publication).await.expect("the broker takes it");
@@ -331,14 +355,14 @@ impl Person {
 
     /// Sends a request to the hub.
     pub fn asks(&self, request: Request<'_>) {
-        let order = (
-            format!("hearthwave/story/request/{}", request.name),
-            request.payload.to_vec(),
-            request.response.map(Into::into),
-            request.correlation.map(Into::into),
-            request.qos,
-            request.retain,
-        );
+        let order = Order {
+            topic: format!("hearthwave/story/request/{}", request.name),
+            payload: request.payload.into(),
+            response: request.response.map(Into::into),
+            correlation: request.correlation.map(Into::into),
+            qos: request.qos,
+            retain: request.retain,
+        };
         self.outbox.send(order).expect("connected");
     }
 

@@ -4,7 +4,7 @@ use embassy_futures::join::{join_array, join3};
 use embedded_io_async::{Read, Write};
 
 use crate::json::{Kind, Overflow, Value, Writer};
-use crate::log::{error, info};
+use crate::log::{error, info, warn};
 use crate::mqtt::{Broker, Job, Refusal, Request, Slots};
 use crate::seam::{Dial, Platform};
 use crate::{limits, link, mqtt, tool, tools};
@@ -118,7 +118,7 @@ fn answer(job: &mut Job) {
     let answered = job.answer(|payload, reply| {
         let (request, transaction) = match mqtt::read(payload) {
             Ok(request) => request,
-            Err(refusal) => return refusal.write(None, reply),
+            Err(refusal) => return refuse(refusal, None, reply),
         };
         let mut writer = Writer::new(reply);
         let mut refused = Ok(());
@@ -132,13 +132,18 @@ fn answer(job: &mut Job) {
         });
         match (refused, writer.finish()) {
             (Ok(()), Ok(length)) => Ok(length),
-            (Ok(()), Err(Overflow)) => Refusal::Unanswerable.write(transaction, reply),
-            (Err(refusal), _) => refusal.write(transaction, reply),
+            (Ok(()), Err(Overflow)) => refuse(Refusal::Unanswerable, transaction, reply),
+            (Err(refusal), _) => refuse(refusal, transaction, reply),
         }
     });
     if answered.is_err() {
         error!("hub: a refusal does not fit into a reply; the caller gets an empty one");
     }
+}
+
+fn refuse(refusal: Refusal, transaction: Option<Value<'_>>, reply: &mut [u8]) -> Result<usize, Overflow> {
+    warn!("hub: a request was refused as {}", refusal.error_type());
+    refusal.write(transaction, reply)
 }
 
 /// `{"name", "arguments"}` → the members of the result object.

@@ -211,6 +211,16 @@ fn a_controller_that_falls_silent_is_missed() {
 }
 
 #[test]
+fn a_controller_that_speaks_needs_no_ping() {
+    let mut table = Table::new();
+    table.become_ready();
+    table.wait_until(10_000);
+    table.hears(r#"{"jsonrpc":"2.0","method":"notifications/message"}"#);
+    assert_eq!(table.next_moment(), 10_000 + limits::LINK_PING.as_millis());
+    assert!(table.says().is_empty());
+}
+
+#[test]
 fn whoever_answers_a_ping_stays() {
     let mut table = Table::new();
     table.become_ready();

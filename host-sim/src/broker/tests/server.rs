@@ -189,11 +189,19 @@ async fn last_words_arrive_even_if_the_client_goes_on_talking() {
     let server = Server::start(Options::default());
     let address = server.listen(LOCAL).unwrap();
     for _ in 0..20 {
-        let mut stream = connected(TcpStream::connect(address).await.unwrap(), client("s")).await;
-        let mut bytes = encoded(&PublishPacket::new("a/#", "x", QoS::AtMostOnce));
-        bytes.extend_from_slice(&[0; 100_000]);
-        stream.write_all(&bytes).await.unwrap();
-        expect_farewell(&mut stream, ReasonCode::TopicNameInvalid).await;
+        let stream = connected(TcpStream::connect(address).await.unwrap(), client("s")).await;
+        let (reader, mut writer) = stream.into_split();
+        let talk = async move {
+            let wrong = encoded(&PublishPacket::new("a/#", "x", QoS::AtMostOnce));
+            writer.write_all(&wrong).await.unwrap();
+            writer.write_all(&vec![0; 4_000_000]).await.unwrap();
+            writer
+        };
+        let listen = async move {
+            expect_farewell(&mut tokio::io::join(reader, tokio::io::sink()), ReasonCode::TopicNameInvalid)
+                .await;
+        };
+        tokio::join!(talk, listen);
     }
 }
 
@@ -206,12 +214,14 @@ async fn one_connection_too_many_ends_at_once() {
     expect_end(&mut server.connect()).await;
     expect_end(&mut TcpStream::connect(address).await.unwrap()).await;
     drop(first);
-    // The broker notices in its own time.
-    let connect = encoded(&ConnectPacket::new(client("s")));
-    let mut stream = server.connect();
-    while stream.write_all(&connect).await.is_err() || packet(&mut stream).await.is_err() {
-        tokio::task::yield_now().await;
-        stream = server.connect();
-    }
+    let let_in = async {
+        let connect = encoded(&ConnectPacket::new(client("s")));
+        let mut stream = server.connect();
+        while stream.write_all(&connect).await.is_err() || packet(&mut stream).await.is_err() {
+            tokio::task::yield_now().await;
+            stream = server.connect();
+        }
+    };
+    timeout(PATIENCE, let_in).await.expect("the broker to notice that there is room");
     assert_eq!(server.dropped(), Default::default());
 }

@@ -179,6 +179,7 @@ fn a_retained_message_expires_too() {
     assert_eq!(found_by("a"), Some(Some(10)));
     assert_eq!(found_by("b"), Some(Some(4)));
     assert_eq!(found_by("c"), None);
+    assert_eq!(bench.broker.dropped().expired, 0, "nobody was to get it");
 }
 
 #[test]
