@@ -13,13 +13,13 @@ mod checks;
 mod device;
 mod embedded;
 mod peer;
+#[path = "../support/mod.rs"]
+mod support;
 
 use std::time::Duration;
 
 use broker::Subject;
-
-/// How long any single event may take, however busy the machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+use support::{PATIENCE, unique};
 
 /// How long a whole check may take.
 const GREAT_PATIENCE: Duration = Duration::from_secs(120);
@@ -30,13 +30,6 @@ fn run(subject: Subject, check: impl AsyncFnOnce(Subject)) {
         let in_time = tokio::time::timeout(GREAT_PATIENCE, check(subject)).await;
         in_time.expect("the check did not come to an end");
     });
-}
-
-/// A name that no other check, and no other run, has.
-fn unique(what: &str) -> String {
-    use std::sync::atomic::{AtomicU32, Ordering};
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    format!("{what}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Makes a test of each check for each broker.
