@@ -102,6 +102,8 @@ async fn wake_what_is_due(pump: Pump) {
             }
         };
         tokio::select! {
+            // In order, not by chance: a run in virtual time goes the same way every time.
+            biased;
             () = due => {
                 let now = ticks(Instant::now() - pump.epoch);
                 // Woken outside the borrow: a waker may set a timer at once.

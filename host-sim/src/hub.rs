@@ -7,7 +7,7 @@ use embedded_io_async::{Read, Write};
 use hub_core::{Broker, Config, Dial, Hub, HubId, Memory, Platform};
 
 /// Where the broker is, and who the hub is there.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Settings {
     /// The hub's name in every topic.
     pub hub_id: String,

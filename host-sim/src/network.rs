@@ -37,18 +37,21 @@ impl Dial for Network {
 }
 
 async fn connect(host: &str, port: u16) -> Result<TcpStream, DialError> {
-    let addresses = tokio::net::lookup_host((host, port)).await.map_err(|_| DialError::UnknownHost)?;
-    let mut failed = DialError::UnknownHost;
-    for address in addresses {
-        match timeout(DIAL_TIMEOUT.into(), TcpStream::connect(address)).await {
-            Ok(Ok(stream)) => {
-                // Small packets, each of which somebody waits for.
-                let _ = stream.set_nodelay(true);
-                return Ok(stream);
+    let dialling = async {
+        let addresses = tokio::net::lookup_host((host, port)).await.map_err(|_| DialError::UnknownHost)?;
+        let mut failed = DialError::UnknownHost;
+        for address in addresses {
+            match TcpStream::connect(address).await {
+                Ok(stream) => {
+                    // Small packets, each of which somebody waits for.
+                    let _ = stream.set_nodelay(true);
+                    return Ok(stream);
+                }
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => failed = DialError::Refused,
+                Err(_) => failed = DialError::Unreachable,
             }
-            Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => failed = DialError::Refused,
-            Ok(Err(_)) | Err(_) => failed = DialError::Unreachable,
         }
-    }
-    Err(failed)
+        Err(failed)
+    };
+    timeout(DIAL_TIMEOUT.into(), dialling).await.unwrap_or(Err(DialError::Unreachable))
 }

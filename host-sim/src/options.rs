@@ -1,6 +1,7 @@
 //! The simulator's command line.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::net::SocketAddr;
 
 use hub_core::HubId;
@@ -89,7 +90,7 @@ fn hub_id(text: &str) -> Result<String, String> {
 }
 
 /// `mqtt://[USER:PASSWORD@]HOST[:PORT]`
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct BrokerUrl {
     /// A name or an address.
     pub host: String,
@@ -97,6 +98,18 @@ pub struct BrokerUrl {
     pub port: u16,
     /// User name and password.
     pub login: Option<(String, String)>,
+}
+
+/// Without the password.
+impl fmt::Debug for BrokerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let user = self.login.as_ref().map(|(user, _)| user);
+        f.debug_struct("BrokerUrl")
+            .field("host", &self.host)
+            .field("port", &self.port)
+            .field("user", &user)
+            .finish()
+    }
 }
 
 impl BrokerUrl {
@@ -117,7 +130,8 @@ impl BrokerUrl {
         };
         // An IPv6 address stands in brackets, since it has colons of its own.
         let (host, port) = match place.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
-            Some((address, port)) => (address, port.strip_prefix(':')),
+            Some((address, "")) => (address, None),
+            Some((address, port)) => (address, Some(port.strip_prefix(':').unwrap_or(port))),
             None => match place.split_once(':') {
                 Some((host, port)) => (host, Some(port)),
                 None => (place, None),
@@ -162,6 +176,7 @@ mod tests {
             (&["--broker", "mqtts://host"][..], "mqtts"),
             (&["--broker", "mqtt://host:70000"], "70000"),
             (&["--broker", "mqtt://:1883"], "host is missing"),
+            (&["--broker", "mqtt://[::1]x1885"], "x1885"),
             (&["--hub-id", "a/b"], "letters"),
             (&["--hub-id", ""], "letters"),
             (&["--listen", "here"], "here"),

@@ -102,3 +102,25 @@ fn at_the_prompt_and_from_a_second_simulator() {
     let log = drain.join().expect("read").expect("text");
     assert!(log.contains("is ready with 2 tools"), "{log}");
 }
+
+#[test]
+fn an_interrupt_ends_it_at_once() {
+    let mut running = sim(&["--listen", "127.0.0.1:0"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let mut line = String::new();
+    let mut stderr = BufReader::new(running.stderr.take().expect("a pipe"));
+    while !line.contains("quit") {
+        line.clear();
+        assert!(stderr.read_line(&mut line).expect("a line") > 0, "it ended");
+    }
+    let drain = std::thread::spawn(move || stderr.read_to_string(&mut String::new()));
+    // Nobody types anything, and the prompt waits.
+    let killed = Command::new("kill").args(["-INT", &running.id().to_string()]).status();
+    assert!(killed.expect("kill").success());
+    assert_eq!(running.wait().expect("its end").code(), Some(0));
+    drain.join().expect("read").expect("text");
+}

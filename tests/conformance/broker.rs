@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::PATIENCE;
-use crate::support::mosquitto::Mosquitto;
+use support::mosquitto::Mosquitto;
 
 /// The largest packet that every broker under test takes.
 pub(crate) const PACKET_SIZE: u32 = 300_000;

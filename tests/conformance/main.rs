@@ -13,9 +13,6 @@ mod checks;
 mod device;
 mod embedded;
 mod peer;
-#[path = "../support/mod.rs"]
-mod support;
-
 use std::time::Duration;
 
 use broker::Subject;

@@ -1,8 +1,5 @@
 //! The hub on the desktop with the broker that people run, asked with the programs that people use.
 
-#[path = "../support/mod.rs"]
-mod support;
-
 use std::time::Duration;
 
 use embedded_io_adapters::tokio_1::FromTokio;
@@ -62,13 +59,10 @@ fn the_hub_serves_through_mosquitto_and_survives_its_restart() {
     assert_eq!(broker.next_message("hearthwave/desk/availability"), "online");
     echoes(&broker, "first");
 
-    std::thread::scope(|scope| {
-        let listening = scope.spawn(|| broker.next_message("hearthwave/desk/response/tool/call"));
-        std::thread::sleep(Duration::from_millis(500));
-        broker.publish(CALL, br#"{"name":"echo","arguments":{"a":1}}"#);
-        let reply: Value = serde_json::from_str(&listening.join().expect("a reply")).expect("JSON");
-        assert_eq!(reply["result"]["echo"]["a"], 1);
-    });
+    let call = br#"{"name":"echo","arguments":{"a":1}}"#;
+    let reply = broker.ask_in_two_terminals(CALL, call, "hearthwave/desk/response/tool/call");
+    let reply: Value = serde_json::from_str(&reply).expect("JSON");
+    assert_eq!(reply["result"]["echo"]["a"], 1);
 
     let reply: Value = serde_json::from_str(&broker.ask(CALL, &[b'x'; 100_000])).expect("JSON");
     assert_eq!(reply["error_type"], "too_large", "{reply}");

@@ -1,8 +1,5 @@
 //! The firmware in QEMU, on the instruction set of an ESP32-C3, with a real broker and a real MCP server around it.
 
-#[path = "../support/mod.rs"]
-mod support;
-
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
@@ -148,13 +145,9 @@ fn the_firmware_boots_serves_and_comes_back() {
     assert_eq!(info["controller"]["tools"], 2);
 
     // As a person with two terminals would do it.
-    let listener = std::thread::scope(|scope| {
-        let listening = scope.spawn(|| broker.next_message("hearthwave/qemu/response/tool/call"));
-        std::thread::sleep(Duration::from_millis(500));
-        broker.publish(CALL, br#"{"name":"echo","transaction":"t-7"}"#);
-        listening.join().expect("a reply")
-    });
-    let reply: Value = serde_json::from_str(&listener).expect("JSON");
+    let call = br#"{"name":"echo","transaction":"t-7"}"#;
+    let reply = broker.ask_in_two_terminals(CALL, call, "hearthwave/qemu/response/tool/call");
+    let reply: Value = serde_json::from_str(&reply).expect("JSON");
     assert_eq!((&reply["success"], &reply["transaction"]), (&true.into(), &"t-7".into()));
 
     // Hostile requests.

@@ -1,15 +1,16 @@
 //! The broker comes and goes.
 
+use std::io::ErrorKind;
 use std::time::Duration;
 
-use host_sim::broker::{Access, Login, Options};
+use host_sim::broker::{Access, Login, Options, Server};
 use hub_core::{DialError, limits};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::time::sleep;
 
-use crate::world::{CLIENT, Reach, Request, World, log_text, logged};
+use crate::world::{CLIENT, Dialled, Reach, Request, World, log_text, logged};
 
 const PUBLISH: u8 = 3;
-const SUBSCRIBE: u8 = 8;
 
 #[tokio::test(start_paused = true)]
 async fn the_hub_says_what_it_is_and_the_broker_says_when_it_is_gone() {
@@ -56,20 +57,15 @@ async fn a_resumed_session_is_not_subscribed_again_and_a_fresh_one_is() {
             let mut person = world.person("ann").await;
             person.sees_online().await;
             person.gets_an_echo().await;
-            world.server.kick(CLIENT);
+            world.server().kick(CLIENT);
             person.sees_online().await;
             person.gets_an_echo().await;
-            world.server.forget_session(CLIENT);
+            world.server().forget_session(CLIENT);
             person.sees_online().await;
             person.gets_an_echo().await;
         })
         .await;
-    let subscriptions: Vec<_> = world
-        .dials
-        .borrow()
-        .iter()
-        .map(|dialled| dialled.packet_types().iter().filter(|packet| **packet == SUBSCRIBE).count())
-        .collect();
+    let subscriptions = world.dials.borrow().iter().map(Dialled::subscriptions).collect::<Vec<_>>();
     assert_eq!(subscriptions, [1, 0, 1]);
 }
 
@@ -83,14 +79,14 @@ async fn the_connection_breaks_in_the_middle_of_a_call_and_the_caller_gets_one_a
                 person.sees_online().await;
                 person.gets_an_echo().await;
                 // The request is delivered; its acknowledgement and the answer find no connection any more.
-                assert!(world.server.cut_after_next_delivery(CLIENT));
+                assert!(world.server().cut_after_next_delivery(CLIENT));
                 person.asks(Request {
                     response: Some("reply/cut"),
                     ..Request::new("tool/call", br#"{"name":"echo"}"#)
                 });
                 if forgotten {
                     logged("connection to in-memory:1883 lost").await;
-                    world.server.forget_session(CLIENT);
+                    world.server().forget_session(CLIENT);
                 }
                 let replies = person.hears_all("reply/cut").await;
                 assert_eq!(replies.len(), 1, "forgotten {forgotten}; the log:\n{}", log_text());
@@ -119,9 +115,9 @@ async fn an_answer_that_got_lost_with_its_connection_is_sent_again() {
                 sleep(Duration::from_millis(100)).await;
                 world.swallowed.set(false);
                 if forgotten {
-                    world.server.forget_session(CLIENT);
+                    world.server().forget_session(CLIENT);
                 } else {
-                    world.server.kick(CLIENT);
+                    world.server().kick(CLIENT);
                 }
                 let replies = person.hears_all("reply/lost").await;
                 assert_eq!(replies.len(), 1, "forgotten {forgotten}; the log:\n{}", log_text());
@@ -149,8 +145,8 @@ async fn connections_break_at_every_moment_and_every_caller_gets_one_answer() {
                 });
                 moment = moment.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 match moment >> 33 & 7 {
-                    0 => drop(world.server.kick(CLIENT)),
-                    1 => drop(world.server.cut_after_next_delivery(CLIENT)),
+                    0 => drop(world.server().kick(CLIENT)),
+                    1 => drop(world.server().cut_after_next_delivery(CLIENT)),
                     2 => tokio::task::yield_now().await,
                     // Now and then long enough for the hub to trust its connection again.
                     3 | 4 => sleep(Duration::from_millis(moment >> 40 & 0xFFFF)).await,
@@ -225,17 +221,94 @@ async fn a_refused_password_is_said_and_a_right_one_gets_in() {
 
 #[tokio::test(start_paused = true)]
 async fn the_broker_restarts_and_knows_nobody() {
-    let mut world = World::new();
-    // The hub's way leads to whichever broker runs, so the story moves it to another one.
-    let restarted = World::new();
-    let first = std::mem::replace(&mut world.server, restarted.server.clone());
-    first.shutdown().await;
+    let world = World::new();
     world
         .tell(async {
             let mut person = world.person("ann").await;
             person.sees_online().await;
-            restarted.server.kick(CLIENT);
+            drop(person);
+            let old = world.server.replace(Server::start(Options::default()));
+            old.shutdown().await;
+            let mut person = world.person("ann").await;
             person.sees_online().await;
+            person.gets_an_echo().await;
+        })
+        .await;
+    let subscriptions = world.dials.borrow().iter().map(Dialled::subscriptions).collect::<Vec<_>>();
+    assert_eq!(subscriptions, [1, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_greeting_that_got_lost_leaves_no_deaf_hub() {
+    let world = World::new();
+    world
+        .tell(async {
+            let mut person = world.person("ann").await;
+            person.sees_online().await;
+            // The broker has forgotten the hub, welcomes it, and the welcome is lost on the way: from then on it
+            // knows a session that has no subscription.
+            world.reach.set(Reach::OneWay);
+            world.server().forget_session(CLIENT);
+            logged("does not speak MQTT 5").await;
+            world.reach.set(Reach::Open);
+            person.sees_online().await;
+            person.gets_an_echo().await;
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_subscription_is_said_and_asked_for_again() {
+    /// Reads one packet, and returns it.
+    async fn packet(stream: &mut DuplexStream) -> Vec<u8> {
+        let first = stream.read_u8().await.expect("a packet");
+        let length = stream.read_u8().await.expect("a packet");
+        assert!(length < 128, "a short packet");
+        let mut packet = vec![first, length];
+        packet.resize(2 + usize::from(length), 0);
+        stream.read_exact(&mut packet[2..]).await.expect("a packet");
+        packet
+    }
+    let world = World::new();
+    world.reach.set(Reach::Mute);
+    world
+        .tell(async {
+            for is_known in [0, 1, 1] {
+                let mut broker = world.mute().await;
+                assert_eq!(packet(&mut broker).await[0], 0x10, "CONNECT");
+                broker.write_all(&[0x20, 3, is_known, 0, 0]).await.expect("CONNACK");
+                let subscribe = packet(&mut broker).await;
+                assert_eq!(subscribe[0], 0x82, "SUBSCRIBE, and nothing before it");
+                broker.write_all(&[0x90, 4, subscribe[2], subscribe[3], 0, 0x87]).await.expect("SUBACK");
+                assert_eq!(
+                    broker.read_u8().await.expect_err("the hub hangs up").kind(),
+                    ErrorKind::UnexpectedEof
+                );
+            }
+        })
+        .await;
+    assert!(log_text().contains("does not let the hub subscribe; check its access rules"), "{}", log_text());
+}
+
+#[tokio::test(start_paused = true)]
+async fn unanswered_messages_do_not_keep_the_hub_from_being_online() {
+    let world = World::new();
+    world
+        .tell(async {
+            let mut person = world.person("ann").await;
+            person.sees_online().await;
+            // As many refusals as may wait for an acknowledgement, none of which arrives.
+            world.swallowed.set(true);
+            for _ in 0..20 {
+                person.asks(Request::new("tool/call", b"[]"));
+                person.asks(Request::new("tool/fly", b"{}"));
+            }
+            sleep(Duration::from_secs(1)).await;
+            world.swallowed.set(false);
+            world.server().kick(CLIENT);
+            person.sees_online().await;
+            // Until the broker has the answers of before, their slots are taken.
+            sleep(Duration::from_secs(1)).await;
             person.gets_an_echo().await;
         })
         .await;

@@ -29,12 +29,14 @@ pub const CLIENT: &str = "hearthwave-story";
 
 /// Everything around one hub called `story`.
 pub struct World {
-    pub server: Server,
+    /// The broker that is dialled.
+    pub server: Rc<RefCell<Server>>,
     pub settings: Settings,
     pub reach: Rc<Cell<Reach>>,
     pub dials: Rc<RefCell<Vec<Dialled>>>,
     /// Whether what the hub sends gets lost on the way.
     pub swallowed: Rc<Cell<bool>>,
+    mutes: Rc<RefCell<Vec<DuplexStream>>>,
     line: Cell<Option<DuplexStream>>,
 }
 
@@ -45,8 +47,10 @@ pub enum Reach {
     Open,
     /// It does not, for this reason.
     Fails(DialError),
-    /// Somebody answers who never says a word.
+    /// Somebody answers who says nothing, unless the story speaks for them: see [`World::mute`].
     Mute,
+    /// The hub is heard, and hears nothing.
+    OneWay,
 }
 
 /// One time that the hub dialled.
@@ -56,6 +60,12 @@ pub struct Dialled {
 }
 
 impl Dialled {
+    /// How often the hub subscribed.
+    pub fn subscriptions(&self) -> usize {
+        const SUBSCRIBE: u8 = 8;
+        self.packet_types().iter().filter(|packet| **packet == SUBSCRIBE).count()
+    }
+
     /// The types of the packets that the hub sent, as MQTT numbers them.
     pub fn packet_types(&self) -> Vec<u8> {
         let mut types = Vec::new();
@@ -78,11 +88,12 @@ impl World {
     pub fn with(options: Options) -> Self {
         log_to_memory();
         Self {
-            server: Server::start(options),
+            server: Rc::new(RefCell::new(Server::start(options))),
             settings: Settings::in_memory("story"),
             reach: Rc::new(Cell::new(Reach::Open)),
             dials: Rc::default(),
             swallowed: Rc::default(),
+            mutes: Rc::default(),
             line: Cell::new(None),
         }
     }
@@ -97,12 +108,29 @@ impl World {
             reach: self.reach.clone(),
             dials: self.dials.clone(),
             swallowed: self.swallowed.clone(),
+            mutes: self.mutes.clone(),
         };
         let hub = hub::run(&self.settings, (FromTokio::new(rx), FromTokio::new(tx)), dial, 7);
         tokio::select! {
+            biased;
             never = hub => never,
             end = timeout(A_WEEK, story) => end.expect("the story came to its end"),
         }
+    }
+
+    /// The far end of the last connection that was [`Reach::Mute`], once there is one.
+    pub async fn mute(&self) -> DuplexStream {
+        loop {
+            if let Some(stream) = self.mutes.borrow_mut().pop() {
+                return stream;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    /// The broker that runs now.
+    pub fn server(&self) -> Server {
+        self.server.borrow().clone()
     }
 
     /// The controller's end of the serial line.
@@ -113,15 +141,16 @@ impl World {
 
     /// Somebody with an MQTT client, who hears everything of the hub's.
     pub async fn person(&self, name: &str) -> Person {
-        Person::connect(&self.server, name, &["hearthwave/story/#", "reply/#"]).await
+        Person::connect(&self.server(), name, &["hearthwave/story/#", "reply/#"]).await
     }
 }
 
 struct StoryDial {
-    server: Server,
+    server: Rc<RefCell<Server>>,
     reach: Rc<Cell<Reach>>,
     dials: Rc<RefCell<Vec<Dialled>>>,
     swallowed: Rc<Cell<bool>>,
+    mutes: Rc<RefCell<Vec<DuplexStream>>>,
 }
 
 impl Dial for StoryDial {
@@ -129,17 +158,19 @@ impl Dial for StoryDial {
 
     async fn dial(&mut self, _: &str, _: u16) -> Result<Tapped, DialError> {
         self.dials.borrow_mut().push(Dialled { at: Instant::now(), sent: Vec::new() });
-        let (stream, mute) = match self.reach.get() {
-            Reach::Open => (self.server.connect(), None),
+        let stream = match self.reach.get() {
+            Reach::Open | Reach::OneWay => self.server.borrow().connect(),
             Reach::Fails(error) => return Err(error),
             Reach::Mute => {
                 let (ours, theirs) = tokio::io::duplex(1024);
-                (ours, Some(theirs))
+                self.mutes.borrow_mut().push(theirs);
+                ours
             }
         };
+        let is_deaf = self.reach.get() == Reach::OneWay;
         Ok(Tapped {
             io: FromTokio::new(stream),
-            _mute: mute,
+            is_deaf,
             dials: self.dials.clone(),
             swallowed: self.swallowed.clone(),
         })
@@ -149,7 +180,7 @@ impl Dial for StoryDial {
 /// A stream that notes what the hub sends.
 struct Tapped {
     io: FromTokio<DuplexStream>,
-    _mute: Option<DuplexStream>,
+    is_deaf: bool,
     dials: Rc<RefCell<Vec<Dialled>>>,
     swallowed: Rc<Cell<bool>>,
 }
@@ -160,6 +191,9 @@ impl ErrorType for Tapped {
 
 impl Read for Tapped {
     async fn read(&mut self, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        if self.is_deaf {
+            std::future::pending::<()>().await;
+        }
         self.io.read(buf).await
     }
 }
@@ -326,6 +360,7 @@ impl Person {
             let _ = ready.send(());
             loop {
                 tokio::select! {
+                    biased;
                     message = connection.recv() => {
                         let message = message.unwrap_or_else(|error| panic!("{name} lost the broker: {error}"));
                         let _ = letters.send(message.into());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Folder, PATIENCE};
+use crate::{Folder, PATIENCE, unique};
 
 /// A user name and its password.
 pub type Login = (&'static str, &'static str);
@@ -112,7 +112,7 @@ impl Mosquitto {
 
     /// Sends a request with Response Topic and Correlation Data, and returns the reply.
     pub fn ask(&self, topic: &str, payload: &[u8]) -> String {
-        let response = super::unique("reply");
+        let response = unique("reply");
         let patience = PATIENCE.as_secs().to_string();
         let output = self
             .client("mosquitto_rr")
@@ -125,6 +125,19 @@ impl Mosquitto {
             .expect("mosquitto_rr is installed");
         assert!(output.status.success() && !output.stdout.is_empty(), "no reply to {topic}");
         String::from_utf8(output.stdout).expect("text").trim_end().to_owned()
+    }
+
+    /// Publishes a request and returns what then comes on `response`, as a person with two terminals would see it.
+    pub fn ask_in_two_terminals(&self, topic: &str, payload: &[u8], response: &str) -> String {
+        std::thread::scope(|scope| {
+            let listening = scope.spawn(|| self.next_message(response));
+            // Nobody says when the listener has subscribed.
+            while !listening.is_finished() {
+                self.publish(topic, payload);
+                std::thread::sleep(Duration::from_millis(200));
+            }
+            listening.join().expect("a reply")
+        })
     }
 
     /// Publishes without expecting anything.

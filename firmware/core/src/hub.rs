@@ -3,49 +3,12 @@
 use embassy_futures::join::{join_array, join3};
 use embedded_io_async::{Read, Write};
 
+use crate::config::Config;
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::log::{error, info, warn};
-use crate::mqtt::{Broker, Job, Refusal, Request, Slots};
+use crate::mqtt::{Job, Refusal, Request, Slots};
 use crate::seam::{Dial, Platform};
 use crate::{limits, link, mqtt, tool, tools};
-
-/// Who the hub is and where it belongs.
-#[derive(Clone, Copy, Debug)]
-pub struct Config<'a> {
-    /// The hub's name in every topic: `hearthwave/<id>/…`.
-    pub id: HubId<'a>,
-    /// What it runs on, as announced in `info`: `esp32c3`, `qemu`, `sim`.
-    pub target: &'a str,
-    /// The broker to keep a session with.
-    pub broker: Broker<'a>,
-}
-
-/// A hub's name: one to [`HUB_ID`](crate::limits::HUB_ID) letters, digits, `-` and `_`, so that it is one
-/// level of an MQTT topic and needs no quoting anywhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HubId<'a>(&'a str);
-
-impl<'a> HubId<'a> {
-    /// `None` unless `name` is a valid one. `const`, so that a board checks its own at build time.
-    pub const fn new(name: &'a str) -> Option<Self> {
-        let mut rest = name.as_bytes();
-        if rest.is_empty() || rest.len() > crate::limits::HUB_ID {
-            return None;
-        }
-        while let [first, tail @ ..] = rest {
-            if !(first.is_ascii_alphanumeric() || *first == b'-' || *first == b'_') {
-                return None;
-            }
-            rest = tail;
-        }
-        Some(Self(name))
-    }
-
-    /// The name itself.
-    pub const fn as_str(&self) -> &'a str {
-        self.0
-    }
-}
 
 /// All the memory one hub works in.
 ///
@@ -149,11 +112,14 @@ fn refuse(refusal: Refusal, transaction: Option<Value<'_>>, reply: &mut [u8]) ->
 /// `{"name", "arguments"}` → the members of the result object.
 fn tool_call(request: Value<'_>, reply: &mut Writer<'_>) -> Result<(), Refusal> {
     let name = request.get("name").and_then(|name| name.as_text());
-    let name = name.ok_or(Refusal::Wrong("'name' must be the name of a tool, as a string"))?;
+    let name = name.ok_or(Refusal::NoName)?;
+    if name.escaped().len() > limits::TOOL_NAME {
+        return Err(Refusal::LongName);
+    }
     let arguments = match request.get("arguments") {
         None => Value::EMPTY_OBJECT,
         Some(arguments) if arguments.kind() == Kind::Object => arguments,
-        Some(_) => return Err(Refusal::Wrong("'arguments' must be an object")),
+        Some(_) => return Err(Refusal::WrongArguments),
     };
     tool::call(&tools::TOOLS, name, arguments, reply);
     Ok(())

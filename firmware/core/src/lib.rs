@@ -11,8 +11,8 @@
 //!                        └────────── link status ◄──────┘
 //! ```
 //!
-//! Modules use those above them in this list, never those below: [`limits`], `log`, [`json`], [`tool`],
-//! [`tools`], [`link`], [`mqtt`], [`hub`]. All memory is the caller's ([`Memory`]), every capacity is a
+//! Modules use those above them in this list, never those below: [`limits`], `log`, [`seam`], [`config`],
+//! [`json`], [`tool`], [`tools`], [`link`], [`mqtt`], [`hub`]. All memory is the caller's ([`Memory`]), every capacity is a
 //! constant in [`limits`], and nothing here panics on what a wire brings.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -31,6 +31,7 @@ extern crate std;
 
 mod log;
 
+pub mod config;
 pub mod hub;
 pub mod json;
 pub mod limits;
@@ -40,6 +41,6 @@ pub mod seam;
 pub mod tool;
 pub mod tools;
 
-pub use hub::{Config, Hub, HubId, Memory};
-pub use mqtt::Broker;
+pub use config::{Broker, Config, HubId};
+pub use hub::{Hub, Memory};
 pub use seam::{Dial, DialError, Platform};

@@ -4,6 +4,9 @@
 
 use embassy_time::Duration;
 
+/// The hub's name at the broker, `hearthwave-<hub-id>`; minimq has room for 64.
+pub const CLIENT_ID: usize = 64;
+
 /// Longest hub id: with it, every topic of the hub stays well under the 128 bytes that a will may have.
 pub const HUB_ID: usize = 32;
 
@@ -36,6 +39,9 @@ pub const TOOL_NAME: usize = 64;
 /// cut on the way in and refused by name.
 pub const MQTT_RECEIVE: usize = REQUEST + 1024;
 
+/// Longest topic that is kept of a packet that is cut; all that the hub listens to are shorter.
+pub const CUT_TOPIC: usize = 256;
+
 /// The largest packet the broker may send at all. The hub answers anything up to this, if only with "too
 /// large"; what is larger, the broker drops.
 pub const MQTT_PACKET: u32 = 1024 * 1024;
@@ -66,9 +72,6 @@ pub const RECONNECT_SLOWEST: Duration = Duration::from_secs(60);
 
 /// A connection that held this long was good: the next wait is short again.
 pub const RECONNECT_SETTLED: Duration = Duration::from_secs(30);
-
-/// How long after a resumed session a message can be a repetition of one from before.
-pub const REDELIVERY_WINDOW: Duration = Duration::from_secs(5);
 
 /// How many messages the broker may have sent without an acknowledgement: minimq's Receive Maximum.
 pub const REDELIVERIES: usize = 8;

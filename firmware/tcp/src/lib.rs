@@ -59,13 +59,23 @@ impl<'a> TcpDial<'a> {
         Self { stack, socket }
     }
 
+    async fn connect(&mut self, host: &str, port: u16) -> Result<TcpStream<'_, 'a>, DialError> {
+        let address = self.resolve(host).await?;
+        // Connecting would overwrite the reset of the last connection if that has not left yet.
+        let _ = with_timeout(RESET_TIMEOUT, self.socket.flush()).await;
+        let stream = TcpStream(&mut self.socket);
+        match stream.0.connect((address, port)).await {
+            Ok(()) => Ok(stream),
+            Err(ConnectError::ConnectionReset) => Err(DialError::Refused),
+            Err(ConnectError::NoRoute | ConnectError::TimedOut | ConnectError::InvalidState) => {
+                Err(DialError::Unreachable)
+            }
+        }
+    }
+
     /// `host` is a name, a `.local` name or an IPv4 address.
     async fn resolve(&self, host: &str) -> Result<IpAddress, DialError> {
-        let query = self.stack.dns_query(host, DnsQueryType::A);
-        let addresses = match with_timeout(limits::DIAL_TIMEOUT, query).await {
-            Ok(Ok(addresses)) => addresses,
-            Ok(Err(_)) | Err(_) => Default::default(),
-        };
+        let addresses = self.stack.dns_query(host, DnsQueryType::A).await.unwrap_or_default();
         let nobody_to_ask = || self.stack.config_v4().is_some_and(|config| config.dns_servers.is_empty());
         match addresses.first() {
             Some(address) => Ok(*address),
@@ -83,17 +93,9 @@ impl<'a> Dial for TcpDial<'a> {
 
     async fn dial(&mut self, host: &str, port: u16) -> Result<TcpStream<'_, 'a>, DialError> {
         self.stack.wait_config_up().await;
-        let address = self.resolve(host).await?;
-        // Connecting would overwrite the reset of the last connection if that has not left yet.
-        let _ = with_timeout(RESET_TIMEOUT, self.socket.flush()).await;
-        let stream = TcpStream(&mut self.socket);
-        match with_timeout(limits::DIAL_TIMEOUT, stream.0.connect((address, port))).await {
-            Ok(Ok(())) => Ok(stream),
-            Ok(Err(ConnectError::ConnectionReset)) => Err(DialError::Refused),
-            Ok(Err(ConnectError::NoRoute | ConnectError::TimedOut | ConnectError::InvalidState)) | Err(_) => {
-                Err(DialError::Unreachable)
-            }
-        }
+        with_timeout(limits::DIAL_TIMEOUT, self.connect(host, port))
+            .await
+            .unwrap_or(Err(DialError::Unreachable))
     }
 }
 

@@ -1,7 +1,6 @@
 //! `cargo sim`: the whole hub in one process, and a prompt to talk to it.
 
 use std::io::{IsTerminal, Write as _};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use embedded_io_adapters::tokio_1::FromTokio;
@@ -17,16 +16,16 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
+async fn main() {
     let options = match Options::parse(std::env::args_os().skip(1)) {
         Ok(Command::Run(options)) => options,
         Ok(Command::Print(text)) => {
             println!("{text}");
-            return ExitCode::SUCCESS;
+            return;
         }
         Err(error) => {
             eprintln!("sim: {error}\nsim: `cargo sim --help` lists what it takes");
-            return ExitCode::from(2);
+            std::process::exit(2);
         }
     };
     start_log(if options.once.is_some() { "warn" } else { "info" });
@@ -40,7 +39,7 @@ async fn main() -> ExitCode {
     let hub =
         hub::run(&settings, (FromTokio::new(rx), FromTokio::new(tx)), network.clone(), hub::random_seed());
 
-    tokio::select! {
+    let code = tokio::select! {
         never = hub => never,
         code = async {
             match &options.once {
@@ -48,8 +47,10 @@ async fn main() -> ExitCode {
                 None => talk(network.clone(), &settings, &options).await,
             }
         } => code,
-        _ = tokio::signal::ctrl_c() => ExitCode::SUCCESS,
-    }
+        _ = tokio::signal::ctrl_c() => 0,
+    };
+    // At once: the runtime would wait for somebody to press Enter at the prompt.
+    std::process::exit(code)
 }
 
 fn start_log(level: &str) {
@@ -62,18 +63,18 @@ fn start_log(level: &str) {
         .init();
 }
 
-/// One question: the reply on stdout, its success as the exit status.
-async fn once(network: Network, settings: &Settings, text: &str) -> ExitCode {
+/// One question: the reply on stdout. Returns the exit status.
+async fn once(network: Network, settings: &Settings, text: &str) -> i32 {
     match call(network, settings, text).await {
         Ok(reply) => {
             println!("{reply}");
             let succeeded = serde_json::from_str::<serde_json::Value>(&reply)
                 .is_ok_and(|reply| reply["success"] == serde_json::Value::Bool(true));
-            if succeeded { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            i32::from(!succeeded)
         }
         Err(error) => {
             eprintln!("sim: {error}");
-            ExitCode::FAILURE
+            1
         }
     }
 }
@@ -89,14 +90,14 @@ async fn call(network: Network, settings: &Settings, text: &str) -> Result<Strin
     Ok(String::from_utf8_lossy(&reply).into_owned())
 }
 
-/// Talks with the person until they quit.
-async fn talk(network: Network, settings: &Settings, options: &Options) -> ExitCode {
+/// Talks with the person until they quit. Returns the exit status.
+async fn talk(network: Network, settings: &Settings, options: &Options) -> i32 {
     let (host, port) = match listen(&network, options) {
         Ok(Some(address)) => (address.ip().to_string(), address.port()),
         Ok(None) => (settings.host.clone(), settings.port),
         Err(error) => {
             eprintln!("sim: {error}");
-            return ExitCode::FAILURE;
+            return 1;
         }
     };
     let id = &settings.hub_id;
@@ -119,7 +120,7 @@ async fn talk(network: Network, settings: &Settings, options: &Options) -> ExitC
         match lines.next_line().await {
             Ok(Some(line)) => match line.trim() {
                 "" => {}
-                "quit" | "exit" => return ExitCode::SUCCESS,
+                "quit" | "exit" => return 0,
                 text => match call(network.clone(), settings, text).await {
                     Ok(reply) => println!("{reply}"),
                     Err(error) => eprintln!("sim: {error}"),

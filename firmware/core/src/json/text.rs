@@ -53,10 +53,10 @@ impl<'a> Text<'a> {
         Some(decoded)
     }
 
-    /// As much of the decoded text as fits: for showing, not for comparing.
+    /// As much of the decoded text as fits, on one line: for showing, not for comparing.
     pub fn excerpt<const N: usize>(&self) -> heapless::String<N> {
         let mut decoded = heapless::String::new();
-        for character in self.chars() {
+        for character in self.chars().map(|character| if character.is_control() { ' ' } else { character }) {
             if decoded.push(character).is_err() {
                 break;
             }

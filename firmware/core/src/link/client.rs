@@ -4,7 +4,7 @@ use embassy_time::Instant;
 use heapless::String;
 
 use super::rpc::{Id, Message, Outgoing};
-use super::status::{Controller, State};
+use super::status::{Controller, Loss, State};
 use crate::json::{Kind, Value};
 use crate::limits;
 use crate::log::{debug, error, info, warn};
@@ -20,8 +20,23 @@ pub struct Client {
     failures: usize,
     last_id: Id,
     controller: Controller,
+    /// The controller's tools have been listed since it was greeted.
+    is_listed: bool,
+    listing: Listing,
+}
+
+/// A list of tools that is being asked for, page by page.
+#[derive(Debug)]
+struct Listing {
     pages: u8,
+    tools: u32,
     cursor: Option<String<{ limits::LINK_CURSOR }>>,
+    /// The tools have changed since it began.
+    is_stale: bool,
+}
+
+impl Listing {
+    const NEW: Self = Self { pages: 0, tools: 0, cursor: None, is_stale: false };
 }
 
 #[derive(Debug)]
@@ -50,20 +65,15 @@ impl Client {
             failures: 0,
             last_id: 0,
             controller: Controller { name: String::new(), version: String::new(), tools: 0 },
-            pages: 0,
-            cursor: None,
+            is_listed: false,
+            listing: Listing::NEW,
         }
-    }
-
-    /// The number of the last request that was made.
-    pub const fn last_id(&self) -> Id {
-        self.last_id
     }
 
     /// How it stands.
     pub const fn state(&self) -> State {
         match self.phase {
-            Phase::Ready { .. } | Phase::Pinging { .. } => State::Ready,
+            _ if self.is_listed => State::Ready,
             _ if self.failures >= limits::LINK_ATTEMPTS.len() => State::Degraded,
             _ => State::Connecting,
         }
@@ -92,7 +102,7 @@ impl Client {
             Phase::Greeting { until, .. } | Phase::Listing { until, .. } | Phase::Pinging { until, .. }
                 if now >= until =>
             {
-                self.lost(now, "no answer");
+                self.lost(now, Loss::Silent);
             }
             _ => {}
         }
@@ -111,7 +121,7 @@ impl Client {
             Phase::Unlisted => {
                 self.last_id = id;
                 self.phase = Phase::Listing { id, until };
-                Some(Outgoing::ListTools(id, self.cursor.as_deref()))
+                Some(Outgoing::ListTools(id, self.listing.cursor.as_deref()))
             }
             Phase::Ready { until: ping } if now >= ping => {
                 self.last_id = id;
@@ -142,11 +152,12 @@ impl Client {
     }
 
     /// The line to the controller is gone, or does not take what is sent.
-    pub fn lost(&mut self, now: Instant, why: &'static str) {
-        self.cursor = None;
+    pub fn lost(&mut self, now: Instant, why: Loss) {
+        let was_ready = core::mem::take(&mut self.is_listed);
         self.controller = Controller::default();
+        let why = why.text();
         let delay = match self.phase {
-            Phase::Ready { .. } | Phase::Pinging { .. } => {
+            _ if was_ready => {
                 warn!("controller: lost ({}); connecting again", why);
                 self.failures = 0;
                 limits::LINK_ATTEMPTS.first().copied()
@@ -187,16 +198,18 @@ impl Client {
     }
 
     fn notified(&mut self, method: &crate::json::Text<'_>) {
-        let listed = matches!(self.phase, Phase::Ready { .. } | Phase::Pinging { .. });
-        if listed && *method == *"notifications/tools/list_changed" {
-            self.list_anew();
+        if *method != *"notifications/tools/list_changed" {
+            return;
+        }
+        match self.phase {
+            Phase::Ready { .. } | Phase::Pinging { .. } => self.list(),
+            // Asked for anyway, or again once this list is complete.
+            _ => self.listing.is_stale = true,
         }
     }
 
-    fn list_anew(&mut self) {
-        self.pages = 0;
-        self.cursor = None;
-        self.controller.tools = 0;
+    fn list(&mut self) {
+        self.listing = Listing::NEW;
         self.phase = Phase::Unlisted;
     }
 
@@ -209,7 +222,7 @@ impl Client {
                     text.map(|text| text.excerpt()).unwrap_or_default()
                 };
                 self.controller = Controller { name: text("name"), version: text("version"), tools: 0 };
-                self.list_anew();
+                self.listing = Listing::NEW;
                 self.phase = Phase::Greeted;
             }
             Phase::Listing { id: asked, .. } if asked == id => self.listed(now, result),
@@ -222,26 +235,32 @@ impl Client {
 
     fn listed(&mut self, now: Instant, result: Value<'_>) {
         let Some(tools) = result.get("tools").filter(|tools| tools.kind() == Kind::Array) else {
-            return self.lost(now, "its list of tools cannot be read");
+            return self.lost(now, Loss::Unlisted);
         };
-        let count = tools.items().count();
-        self.controller.tools = self.controller.tools.saturating_add(count as u32);
-        self.pages = self.pages.saturating_add(1);
+        let count = u32::try_from(tools.items().count()).unwrap_or(u32::MAX);
+        let listing = &mut self.listing;
+        listing.tools = listing.tools.saturating_add(count);
+        listing.pages = listing.pages.saturating_add(1);
         let more = result.get("nextCursor").and_then(|cursor| cursor.as_text());
-        self.cursor = more.and_then(|cursor| cursor.decode());
-        if self.cursor.is_some() && self.pages < limits::LINK_PAGES {
+        listing.cursor = more.and_then(|cursor| cursor.decode());
+        if listing.cursor.is_some() && listing.pages < limits::LINK_PAGES {
             self.phase = Phase::Unlisted;
             return;
         }
         if more.is_some() {
             warn!("controller: its list of tools goes on too long; the rest is left out");
         }
+        if listing.is_stale {
+            return self.list();
+        }
+        self.controller.tools = listing.tools;
         if self.failures > 0 {
             info!("controller: MCP connection succeeded on attempt {}", self.failures.saturating_add(1));
         }
         let Controller { name, version, tools } = &self.controller;
         info!("controller: {} {} is ready with {} tools", name.as_str(), version.as_str(), tools);
         self.failures = 0;
+        self.is_listed = true;
         self.phase = Phase::Ready { until: now + limits::LINK_PING };
     }
 
@@ -251,7 +270,7 @@ impl Client {
                 if id.is_none_or(|id| id == asked) =>
             {
                 warn!("controller: refuses with \"{}\"", words);
-                self.lost(now, "it refused");
+                self.lost(now, Loss::Refused);
             }
             // Whoever refuses a ping is alive.
             Phase::Pinging { id: asked, .. } if id.is_none_or(|id| id == asked) => {

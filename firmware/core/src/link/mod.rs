@@ -15,5 +15,5 @@ mod tests;
 pub use client::Client;
 pub use line::{Line, Lines};
 pub use rpc::{Id, Message, Outgoing};
-pub use status::{Controller, State, Status};
+pub use status::{Controller, Loss, State, Status};
 pub use wire::{Memory, run};

@@ -32,6 +32,40 @@ impl State {
     }
 }
 
+/// Why the controller is not, or no longer, reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// It does not answer.
+    Silent,
+    /// It answers with an error.
+    Refused,
+    /// Its list of tools is not one.
+    Unlisted,
+    /// The line ended.
+    Closed,
+    /// Reading from the line fails.
+    Unreadable,
+    /// Writing to the line fails.
+    Unwritable,
+    /// The line does not take what is sent.
+    Stalled,
+}
+
+impl Loss {
+    /// What to tell a person.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Silent => "no answer",
+            Self::Refused => "it refused",
+            Self::Unlisted => "its list of tools cannot be read",
+            Self::Closed => "the line is closed",
+            Self::Unreadable => "the line cannot be read",
+            Self::Unwritable => "the line cannot be written",
+            Self::Stalled => "the line does not take what is sent",
+        }
+    }
+}
+
 /// Who the controller says it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Controller {

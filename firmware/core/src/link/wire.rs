@@ -4,7 +4,7 @@ use embassy_futures::select::{Either, select};
 use embassy_time::{Instant, Timer, with_timeout};
 use embedded_io_async::{Read, Write};
 
-use super::{Client, Line, Lines, Message, Outgoing, Status};
+use super::{Client, Line, Lines, Loss, Message, Outgoing, Status};
 use crate::json::{Overflow, Value};
 use crate::limits;
 use crate::log::{debug, warn};
@@ -61,6 +61,8 @@ pub async fn run<R: Read, W: Write>(memory: &mut Memory, mut rx: R, tx: W, statu
             }
             Either::First(Err(why)) => {
                 client.lost(Instant::now(), why);
+                // The rest of a broken line belongs to nothing that comes later.
+                lines.clear();
                 // Without a line there is nothing to read until the next attempt.
                 Timer::at(client.deadline()).await;
             }
@@ -70,18 +72,18 @@ pub async fn run<R: Read, W: Write>(memory: &mut Memory, mut rx: R, tx: W, statu
 }
 
 /// The next line. Dropping the future loses nothing.
-async fn next_line<'l, R: Read>(lines: &'l mut Lines, rx: &mut R) -> Result<Line<'l>, &'static str> {
+async fn next_line<'l, R: Read>(lines: &'l mut Lines, rx: &mut R) -> Result<Line<'l>, Loss> {
     loop {
         if lines.has_line() {
             break;
         }
         match rx.read(lines.room()).await {
-            Ok(0) => return Err("the line is closed"),
+            Ok(0) => return Err(Loss::Closed),
             Ok(count) => lines.commit(count),
-            Err(_) => return Err("the line cannot be read"),
+            Err(_) => return Err(Loss::Unreadable),
         }
     }
-    lines.next_line().ok_or("the line is closed")
+    lines.next_line().ok_or(Loss::Closed)
 }
 
 /// What a line says, if it says anything to us.
@@ -122,7 +124,7 @@ struct Pen<W> {
 }
 
 impl<W: Write> Pen<W> {
-    async fn write(&mut self, out: &mut [u8], message: Outgoing<'_>) -> Result<(), &'static str> {
+    async fn write(&mut self, out: &mut [u8], message: Outgoing<'_>) -> Result<(), Loss> {
         // One byte is kept for the end of the line.
         let room = out.len().saturating_sub(1);
         let length = match message.write(out.get_mut(..room).unwrap_or_default()) {
@@ -149,8 +151,8 @@ impl<W: Write> Pen<W> {
                 self.torn = false;
                 Ok(())
             }
-            Ok(Err(_)) => Err("the line cannot be written"),
-            Err(_) => Err("the line does not take what is sent"),
+            Ok(Err(_)) => Err(Loss::Unwritable),
+            Err(_) => Err(Loss::Stalled),
         }
     }
 }

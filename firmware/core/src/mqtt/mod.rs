@@ -5,7 +5,9 @@
 //! out when they are ready, in whatever order that is, and are kept until the broker has them.
 
 mod backoff;
+mod desk;
 mod info;
+mod publish;
 mod redelivery;
 mod replies;
 mod request;
@@ -22,17 +24,6 @@ pub use redelivery::Redeliveries;
 pub(crate) use request::read;
 pub use request::{Refusal, Request};
 pub use session::{Memory, run};
-pub use sieve::{Cut, Sieve};
+pub use sieve::{Margin, Sieve};
 pub use slot::{Job, ReplyTo, Slot, Slots};
 pub use topic::{Topic, Topics};
-
-/// Where the broker is and how to log in.
-#[derive(Clone, Copy, Debug)]
-pub struct Broker<'a> {
-    /// A name or an address.
-    pub host: &'a str,
-    /// Usually 1883.
-    pub port: u16,
-    /// User name and password, if the broker wants them.
-    pub login: Option<(&'a str, &'a str)>,
-}

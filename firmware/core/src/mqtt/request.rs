@@ -34,12 +34,24 @@ pub enum Refusal {
     TooLarge(usize),
     /// The payload is not a JSON document.
     NotJson(crate::json::Error),
-    /// The payload is JSON, but not what the request needs.
-    Wrong(&'static str),
+    /// The payload is JSON, but no object.
+    NotAnObject,
+    /// No tool is named.
+    NoName,
+    /// The tool's name is longer than any.
+    LongName,
+    /// The tool's arguments are no object.
+    WrongArguments,
+    /// The transaction has no room in a reply.
+    LongTransaction,
     /// The reply does not fit.
     Unanswerable,
-    /// The Response Topic or the Correlation Data cannot be used.
-    NoWayBack(&'static str),
+    /// The Response Topic is none that can be published to.
+    ResponseTopic,
+    /// The Response Topic is too long.
+    LongResponseTopic,
+    /// The Correlation Data is too long.
+    LongCorrelation,
 }
 
 impl Refusal {
@@ -50,7 +62,7 @@ impl Refusal {
             Self::Unknown => "unknown_request",
             Self::TooLarge(_) | Self::Unanswerable => "too_large",
             Self::NotJson(_) => "invalid_json",
-            Self::Wrong(_) | Self::NoWayBack(_) => "invalid_request",
+            _ => "invalid_request",
         }
     }
 
@@ -81,7 +93,30 @@ impl fmt::Display for Refusal {
                 write!(f, "The reply would have more than the {} bytes that are possible", limits::REPLY)
             }
             Self::NotJson(error) => write!(f, "The request is {error}"),
-            Self::Wrong(what) | Self::NoWayBack(what) => f.write_str(what),
+            Self::NotAnObject => f.write_str("The request must be a JSON object"),
+            Self::NoName => f.write_str("'name' must be the name of a tool, as a string"),
+            Self::LongName => {
+                write!(f, "'name' is too long; a tool's name has at most {} bytes", limits::TOOL_NAME)
+            }
+            Self::WrongArguments => f.write_str("'arguments' must be an object"),
+            Self::LongTransaction => {
+                write!(f, "'transaction' is too long; at most {} bytes are possible", limits::TRANSACTION)
+            }
+            Self::ResponseTopic => f.write_str("The Response Topic cannot be published to"),
+            Self::LongResponseTopic => {
+                write!(
+                    f,
+                    "The Response Topic is too long; at most {} bytes are possible",
+                    limits::RESPONSE_TOPIC
+                )
+            }
+            Self::LongCorrelation => {
+                write!(
+                    f,
+                    "The Correlation Data is too long; at most {} bytes are possible",
+                    limits::CORRELATION
+                )
+            }
         }
     }
 }
@@ -90,11 +125,11 @@ impl fmt::Display for Refusal {
 pub(crate) fn read(payload: &[u8]) -> Result<(Value<'_>, Option<Value<'_>>), Refusal> {
     let request = Value::parse(payload).map_err(Refusal::NotJson)?;
     if request.kind() != Kind::Object {
-        return Err(Refusal::Wrong("The request must be a JSON object"));
+        return Err(Refusal::NotAnObject);
     }
     let transaction = request.get("transaction");
     if transaction.is_some_and(|value| value.text().len() > limits::TRANSACTION) {
-        return Err(Refusal::Wrong("'transaction' is too long; at most 128 bytes are possible"));
+        return Err(Refusal::LongTransaction);
     }
     Ok((request, transaction))
 }

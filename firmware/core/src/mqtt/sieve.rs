@@ -3,19 +3,19 @@
 //! A client announces the largest packet it takes, and the broker drops larger ones without a word to anybody: the
 //! caller of a 100 kB request would wait for ever. So the sieve, which sits between the transport and minimq,
 //! announces more than minimq has room for, and cuts what does not fit: topic, properties and the beginning of the
-//! payload pass, the rest is skipped. [`Cut`] tells the session that and how much.
+//! payload pass, the rest is skipped. [`Margin`] tells the session that and how much.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use embedded_io_async::{ErrorType, Read, Write};
 
 use crate::limits;
 
-/// Longest topic that is kept of a cut packet; all that the hub listens to are shorter.
-const TOPIC: usize = 256;
+/// The flag of a packet that was sent before.
+const DUP: u8 = 1 << 3;
 
 /// The fixed header, and of a cut packet also the topic, the packet identifier and the length of the properties.
-const HEAD: usize = 5 + 2 + TOPIC + 2 + 4;
+const HEAD: usize = 5 + 2 + limits::CUT_TOPIC + 2 + 4;
 
 /// The fixed header of a cut packet: its length takes two bytes.
 const CUT_HEADER: usize = 3;
@@ -25,43 +25,56 @@ const _: () =
 /// How much of a CONNECT has to be in hand to find the Maximum Packet Size in it.
 const CONNECT_HEAD: usize = 32;
 
-/// What the sieve says about the packet that came last.
+/// What the sieve has seen of the packet that came last, and minimq does not show.
 #[derive(Debug, Default)]
-pub struct Cut(AtomicU32);
+pub struct Margin {
+    payload: AtomicU32,
+    repeated: AtomicBool,
+}
 
-impl Cut {
-    /// Nothing cut.
+impl Margin {
+    /// Nothing seen yet.
     pub const fn new() -> Self {
-        Self(AtomicU32::new(0))
+        Self { payload: AtomicU32::new(0), repeated: AtomicBool::new(false) }
     }
 
-    /// How many bytes the payload had, if it was cut.
-    pub fn payload(&self) -> Option<usize> {
-        match self.0.load(Ordering::Relaxed) {
+    /// How many bytes the message had, if it was cut.
+    pub fn cut(&self) -> Option<usize> {
+        match self.payload.load(Ordering::Relaxed) {
             0 => None,
             bytes => Some(bytes as usize),
         }
     }
 
-    fn set(&self, payload: usize) {
-        self.0.store(u32::try_from(payload).unwrap_or(u32::MAX), Ordering::Relaxed);
+    /// Whether the broker marked it as sent before: MQTT's DUP flag.
+    pub fn is_repeated(&self) -> bool {
+        self.repeated.load(Ordering::Relaxed)
+    }
+
+    fn begin(&self, first: u8) {
+        self.payload.store(0, Ordering::Relaxed);
+        self.repeated.store(first & DUP != 0, Ordering::Relaxed);
+    }
+
+    fn set_cut(&self, bytes: usize) {
+        self.payload.store(u32::try_from(bytes).unwrap_or(u32::MAX).max(1), Ordering::Relaxed);
     }
 }
 
 /// A transport that cuts packets to [`limits::MQTT_RECEIVE`].
 ///
 /// Keeps the promise of the transport within: a dropped `read` or `write` loses nothing.
-pub struct Sieve<'c, Io> {
+pub struct Sieve<'m, Io> {
     io: Io,
-    cut: &'c Cut,
+    margin: &'m Margin,
     inbound: Inbound,
     outbound: Outbound,
 }
 
-impl<'c, Io> Sieve<'c, Io> {
+impl<'m, Io> Sieve<'m, Io> {
     /// For one connection, from its first byte.
-    pub const fn new(io: Io, cut: &'c Cut) -> Self {
-        Self { io, cut, inbound: Inbound::new(), outbound: Outbound::Start }
+    pub const fn new(io: Io, margin: &'m Margin) -> Self {
+        Self { io, margin, inbound: Inbound::new(), outbound: Outbound::Start }
     }
 }
 
@@ -84,7 +97,7 @@ impl<Io: Read> Read for Sieve<'_, Io> {
             if count == 0 {
                 return Ok(0);
             }
-            self.inbound.took(count, self.cut);
+            self.inbound.took(count, self.margin);
         }
     }
 }
@@ -197,7 +210,7 @@ impl Inbound {
     }
 
     /// `count` bytes came for the sieve itself.
-    fn took(&mut self, count: usize, cut: &Cut) {
+    fn took(&mut self, count: usize, margin: &Margin) {
         match &mut self.stage {
             Stage::Skip { skip } => {
                 let skip = skip.saturating_sub(count);
@@ -210,21 +223,21 @@ impl Inbound {
                     // What follows the topic is read behind its length.
                     let goal = self.len + identifier_len(&self.head);
                     self.stage = Stage::Identifier { start, remaining, goal };
-                    self.decide(cut);
+                    self.decide(margin);
                 }
             }
             _ => {
                 self.len += count;
-                self.decide(cut);
+                self.decide(margin);
             }
         }
     }
 
     /// Goes on to the next stage if the bytes for it are there.
-    fn decide(&mut self, cut: &Cut) {
+    fn decide(&mut self, margin: &Margin) {
         match self.stage {
             Stage::Fixed { goal } if self.len >= goal => {
-                cut.set(0);
+                margin.begin(self.head.first().copied().unwrap_or_default());
                 match length(self.head.get(1..self.len).unwrap_or_default()) {
                     Length::Incomplete => self.stage = Stage::Fixed { goal: goal + 1 },
                     // Broken. minimq will see that, and end the connection.
@@ -241,7 +254,7 @@ impl Inbound {
             }
             Stage::Topic { start, remaining } if self.len >= start + 2 => {
                 let topic = self.topic_len(start);
-                self.stage = if topic > TOPIC {
+                self.stage = if topic > limits::CUT_TOPIC {
                     Stage::SkipTopic { start, remaining, skip: topic }
                 } else {
                     let goal = self.len + topic + identifier_len(&self.head) + 1;
@@ -250,7 +263,7 @@ impl Inbound {
             }
             Stage::Identifier { start, remaining, goal } if self.len >= goal => {
                 let unread = remaining.saturating_sub(self.len - start + self.topic_len(start));
-                self.replace(start + 2, unread, cut);
+                self.replace(start + 2, unread, margin);
             }
             Stage::Properties { start, remaining, goal } if self.len >= goal => {
                 let identifier = start + 2 + self.topic_len(start);
@@ -260,7 +273,7 @@ impl Inbound {
                     Length::Broken => self.stage = Stage::Emit { at: 0, pass: 0, skip: 0 },
                     Length::Is { value } => {
                         let fixed = (self.len - start).saturating_add(value);
-                        self.shorten(start, identifier, remaining, fixed, cut);
+                        self.shorten(start, identifier, remaining, fixed, margin);
                     }
                 }
             }
@@ -269,22 +282,37 @@ impl Inbound {
     }
 
     /// The packet up to its payload is `fixed` bytes behind `start`: cuts the payload, if that helps.
-    fn shorten(&mut self, start: usize, identifier: usize, remaining: usize, fixed: usize, cut: &Cut) {
+    fn shorten(&mut self, start: usize, identifier: usize, remaining: usize, fixed: usize, margin: &Margin) {
         const ROOM: usize = limits::MQTT_RECEIVE - CUT_HEADER;
-        if fixed > ROOM {
-            // Too many properties to keep. The identifier is still needed, to acknowledge the packet.
-            let unread = remaining.saturating_sub(self.len - start);
-            return self.replace(identifier, unread, cut);
+        if fixed <= ROOM {
+            margin.set_cut(remaining.saturating_sub(fixed));
+            self.emit(start, ROOM, remaining.saturating_sub(ROOM));
+            return;
         }
-        cut.set(remaining.saturating_sub(fixed));
-        // The new header is no longer than the old one, and ends where that did.
+        // Too many properties to keep. Without them and the payload the topic is left, and the identifier.
+        let unread = remaining.saturating_sub(self.len - start);
+        margin.set_cut(unread);
+        self.len = identifier + identifier_len(&self.head) + 1;
+        if let Some(no_properties) = self.head.get_mut(self.len - 1) {
+            *no_properties = 0;
+        }
+        self.emit(start, self.len - start, unread);
+    }
+
+    /// Lets a packet of `length` bytes out, of which those behind `start` are in the head, and skips the next `skip`.
+    fn emit(&mut self, start: usize, length: usize, skip: usize) {
         let first = self.head.first().copied().unwrap_or_default();
-        let at = start.saturating_sub(CUT_HEADER);
-        if let Some(header) = self.head.get_mut(at..start) {
-            header.copy_from_slice(&[first, ROOM as u8 | 0x80, (ROOM >> 7) as u8]);
+        // The new header is no longer than the old one, and ends where that did.
+        let header = if length < 1 << 7 {
+            &[first, length as u8][..]
+        } else {
+            &[first, length as u8 | 0x80, (length >> 7) as u8]
+        };
+        let at = start.saturating_sub(header.len());
+        if let Some(place) = self.head.get_mut(at..start) {
+            place.copy_from_slice(header);
         }
-        let pass = ROOM.saturating_sub(self.len - start);
-        self.stage = Stage::Emit { at, pass, skip: remaining.saturating_sub(ROOM) };
+        self.stage = Stage::Emit { at, pass: length.saturating_sub(self.len - start), skip };
     }
 
     /// The length of the topic, whose two bytes stand at `start`.
@@ -295,9 +323,9 @@ impl Inbound {
         }
     }
 
-    /// Puts an empty message in the place of one whose topic or properties are too large. It has no topic that
-    /// anybody uses, but the identifier of the other, which stands at `identifier`, so that it is acknowledged.
-    fn replace(&mut self, identifier: usize, unread: usize, cut: &Cut) {
+    /// Puts an empty message in the place of one whose topic is too long. It has a topic that nobody uses, but the
+    /// identifier of the other, which stands at `identifier`, so that it is acknowledged.
+    fn replace(&mut self, identifier: usize, unread: usize, margin: &Margin) {
         let id: [u8; 2] = match self.head.get(identifier..identifier + 2) {
             Some(&[high, low]) => [high, low],
             _ => [0, 0],
@@ -310,7 +338,7 @@ impl Inbound {
             *to = *from;
         }
         self.len = message.len();
-        cut.set(unread.max(1));
+        margin.set_cut(unread);
         self.stage = Stage::Emit { at: 0, pass: 0, skip: unread };
     }
 }

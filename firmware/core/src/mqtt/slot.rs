@@ -9,8 +9,9 @@ use embassy_sync::channel::Channel;
 use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
 use heapless::Vec;
+use minimq::Publication;
 
-use super::request::Request;
+use super::request::{Refusal, Request};
 use super::topic::Topic;
 use crate::json::Overflow;
 use crate::limits;
@@ -28,6 +29,27 @@ impl ReplyTo {
     /// To `topic`, with nothing to give back.
     pub const fn topic(topic: Topic) -> Self {
         Self { topic, correlation: None }
+    }
+
+    /// What the caller asked for, if anything, and if it can be gone.
+    pub fn asked(topic: Option<&str>, correlation: Option<&[u8]>) -> Result<Option<Self>, Refusal> {
+        let Some(topic) = topic else { return Ok(None) };
+        if topic.is_empty() || topic.contains(['+', '#', '\0']) {
+            // Publishing there would cost the hub its connection.
+            return Err(Refusal::ResponseTopic);
+        }
+        let topic = Topic::try_from(topic).map_err(|_| Refusal::LongResponseTopic)?;
+        let correlation = correlation.map(Vec::try_from).transpose().map_err(|_| Refusal::LongCorrelation)?;
+        Ok(Some(Self { topic, correlation }))
+    }
+
+    /// A publication that goes there.
+    pub(super) fn publication<P>(&self, payload: P) -> Publication<'_, P> {
+        let publication = Publication::new(&self.topic, payload);
+        match &self.correlation {
+            Some(data) => publication.correlate(data),
+            None => publication,
+        }
     }
 }
 

@@ -4,14 +4,14 @@ use std::string::String;
 use std::vec::Vec;
 
 use embassy_futures::block_on;
-use embassy_time::{Duration, Instant};
+use embassy_time::Duration;
 use embedded_io_async::{ErrorKind, ErrorType, Read, Write};
 use proptest::prelude::*;
 
 use super::redelivery::fingerprint;
-use super::sieve::{Cut, Sieve};
-use super::{Backoff, Redeliveries, Refusal, Topics};
-use crate::hub::HubId;
+use super::sieve::{Margin, Sieve};
+use super::{Backoff, Redeliveries, Refusal, ReplyTo, Topics};
+use crate::config::HubId;
 use crate::limits;
 
 #[test]
@@ -44,9 +44,15 @@ fn every_refusal_is_an_error_object_that_fits() {
         Refusal::Unknown,
         Refusal::TooLarge(100_000),
         Refusal::NotJson(nonsense),
-        Refusal::Wrong("'name' must be a string"),
+        Refusal::NotAnObject,
+        Refusal::NoName,
+        Refusal::LongName,
+        Refusal::WrongArguments,
+        Refusal::LongTransaction,
         Refusal::Unanswerable,
-        Refusal::NoWayBack("The Response Topic is too long"),
+        Refusal::ResponseTopic,
+        Refusal::LongResponseTopic,
+        Refusal::LongCorrelation,
     ] {
         let transaction = std::format!("\"{}\"", "t".repeat(limits::TRANSACTION - 2));
         let transaction = crate::json::Value::parse(transaction.as_bytes()).unwrap();
@@ -82,25 +88,20 @@ fn waits_grow_within_their_bounds_and_differ_between_hubs() {
 }
 
 #[test]
-fn a_message_is_a_repetition_only_after_a_resumed_session_and_once() {
+fn a_message_has_arrived_if_it_is_marked_and_known() {
     let mut seen = Redeliveries::new();
-    let at = Instant::from_secs;
     let (one, two) = (fingerprint(&[b"1"]), fingerprint(&[b"2"]));
-    assert!(!seen.is_repeated(one, at(0)));
-    assert!(!seen.is_repeated(one, at(1)), "said twice on one connection is meant twice");
-    assert!(!seen.is_repeated(two, at(2)));
-
-    seen.connected(true, at(10));
-    assert!(seen.is_repeated(one, at(10)));
-    assert!(seen.is_repeated(one, at(10)), "both of them may be repeated");
-    assert!(!seen.is_repeated(one, at(11)), "but no more than that");
-    assert!(!seen.is_repeated(two, at(11)), "what is new ends the repetitions");
-
-    seen.connected(true, at(20));
-    assert!(!seen.is_repeated(two, at(25)), "nor do they come that late");
-
-    seen.connected(false, at(30));
-    assert!(!seen.is_repeated(two, at(30)), "a fresh session repeats nothing");
+    assert!(!seen.has_arrived(one, false));
+    assert!(!seen.has_arrived(one, false), "said twice is meant twice");
+    assert!(seen.has_arrived(one, true), "but sent twice is meant once");
+    assert!(!seen.has_arrived(two, true), "what never arrived is new");
+    assert!(seen.has_arrived(two, true));
+    for number in 0..limits::REDELIVERIES as u64 {
+        assert!(!seen.has_arrived(number, false));
+    }
+    assert!(!seen.has_arrived(one, true), "the broker does not repeat what is older than its window");
+    seen.clear();
+    assert!(!seen.has_arrived(7, true), "a fresh session repeats nothing");
 }
 
 #[test]
@@ -186,17 +187,22 @@ impl Publish {
         if whole.len() <= limits::MQTT_RECEIVE {
             return (whole, None);
         }
+        let cut = |packet: Self| Some((packet.bytes(), Some(self.payload)));
         // A packet of that length has a header of three bytes.
         let without_payload = 3 + Self { payload: 0, ..self.clone() }.body().len();
-        if without_payload <= limits::MQTT_RECEIVE && self.topic <= 256 {
-            let cut = Self { payload: limits::MQTT_RECEIVE - without_payload, ..self.clone() };
-            return (cut.bytes(), Some(self.payload));
-        }
-        let id: &[u8] = if self.qos > 0 { &[0x12, 0x34] } else { &[] };
-        let mut gone = std::vec![0x30 | self.qos << 1, 4 + id.len() as u8, 0, 1, b'?'];
-        gone.extend_from_slice(id);
-        gone.push(0);
-        (gone, Some(0))
+        let room = limits::MQTT_RECEIVE.checked_sub(without_payload);
+        let kept = match room {
+            _ if self.topic > limits::CUT_TOPIC => None,
+            Some(payload) => cut(Self { payload, ..self.clone() }),
+            None => cut(Self { properties: 0, payload: 0, ..self.clone() }),
+        };
+        kept.unwrap_or_else(|| {
+            let id: &[u8] = if self.qos > 0 { &[0x12, 0x34] } else { &[] };
+            let mut gone = std::vec![0x30 | self.qos << 1, 4 + id.len() as u8, 0, 1, b'?'];
+            gone.extend_from_slice(id);
+            gone.push(0);
+            (gone, Some(0))
+        })
     }
 }
 
@@ -213,8 +219,8 @@ fn variable(mut value: usize, out: &mut Vec<u8>) {
 
 /// Reads packets from the sieve as minimq does, and notes what was cut of each.
 fn read_packets(bytes: &[u8], sizes: Vec<usize>) -> Vec<(Vec<u8>, Option<usize>)> {
-    let cut = Cut::new();
-    let mut sieve = Sieve::new(Pieces::new(bytes, sizes), &cut);
+    let margin = Margin::new();
+    let mut sieve = Sieve::new(Pieces::new(bytes, sizes), &margin);
     let mut packets = Vec::new();
     loop {
         let mut packet = Vec::new();
@@ -236,7 +242,7 @@ fn read_packets(bytes: &[u8], sizes: Vec<usize>) -> Vec<(Vec<u8>, Option<usize>)
                 }
             };
         }
-        packets.push((packet, cut.payload()));
+        packets.push((packet, margin.cut()));
     }
 }
 
@@ -267,16 +273,20 @@ proptest! {
         for (packet, pair) in packets.iter().zip(read.chunks(2)) {
             let (expected, cut) = packet.sieved();
             prop_assert_eq!(&pair[0].0, &expected);
-            // Of a message that cannot be kept, how much is not said exactly.
-            prop_assert_eq!(pair[0].1.map(|size| if cut == Some(0) { 0 } else { size }), cut);
+            prop_assert_eq!(pair[0].1.is_some(), cut.is_some());
+            // Of a message whose properties cannot be kept, they count too.
+            prop_assert!(pair[0].1 >= cut);
+            if packet.properties < 1000 && packet.topic <= limits::CUT_TOPIC {
+                prop_assert_eq!(pair[0].1, cut);
+            }
             prop_assert_eq!(&pair[1], &(std::vec![0xD0, 0], None));
         }
     }
 
     #[test]
     fn any_bytes_pass_without_a_panic_or_an_endless_loop(bytes: Vec<u8>, sizes in proptest::collection::vec(1usize..9, 1..4)) {
-        let cut = Cut::new();
-        let mut sieve = Sieve::new(Pieces::new(&bytes, sizes), &cut);
+        let margin = Margin::new();
+        let mut sieve = Sieve::new(Pieces::new(&bytes, sizes), &margin);
         let mut buffer = [0; 7];
         for _ in 0..=2 * bytes.len() + 8 {
             if block_on(sieve.read(&mut buffer)).unwrap() == 0 {
@@ -303,8 +313,8 @@ proptest! {
         };
         let after = b"\x30\x05\0\x01t\0later".as_slice();
         let mut pieces = Pieces::new(&[], sizes);
-        let cut = Cut::new();
-        let mut sieve = Sieve::new(&mut pieces, &cut);
+        let margin = Margin::new();
+        let mut sieve = Sieve::new(&mut pieces, &margin);
         block_on(sieve.write_all(&size(4096))).unwrap();
         block_on(sieve.write_all(after)).unwrap();
         let expected = [size(limits::MQTT_PACKET), after.to_vec()].concat();
@@ -316,8 +326,8 @@ proptest! {
 fn a_strange_connect_passes_as_it_is() {
     for bytes in [&b""[..], b"\x10", &[0xFF; 40], b"\x10\x0a\0\x04MQTT\x04\0\0\0"] {
         let mut pieces = Pieces::new(&[], std::vec![3]);
-        let cut = Cut::new();
-        let mut sieve = Sieve::new(&mut pieces, &cut);
+        let margin = Margin::new();
+        let mut sieve = Sieve::new(&mut pieces, &margin);
         block_on(sieve.write_all(bytes)).unwrap();
         assert_eq!(pieces.written, bytes, "{}", String::from_utf8_lossy(bytes));
     }
@@ -325,13 +335,14 @@ fn a_strange_connect_passes_as_it_is() {
 
 #[test]
 fn a_way_back_is_gone_only_if_it_can_be() {
-    use super::session::way_back;
-    assert_eq!(way_back(None, Some(b"x")), Ok(None));
-    let asked = way_back(Some("a/b"), Some(&[0, 255])).unwrap().unwrap();
+    assert_eq!(ReplyTo::asked(None, Some(b"x")), Ok(None));
+    let asked = ReplyTo::asked(Some("a/b"), Some(&[0, 255])).unwrap().unwrap();
     assert_eq!((asked.topic.as_str(), asked.correlation.as_deref()), ("a/b", Some(&[0, 255][..])));
     // Publishing to any of these would cost the hub its connection.
-    for topic in ["", "#", "a/+/b", "a/#", "a\0b", &"x".repeat(limits::RESPONSE_TOPIC + 1)] {
-        assert!(matches!(way_back(Some(topic), None), Err(Refusal::NoWayBack(_))), "{topic}");
+    for topic in ["", "#", "a/+/b", "a/#", "a\0b"] {
+        assert_eq!(ReplyTo::asked(Some(topic), None), Err(Refusal::ResponseTopic), "{topic}");
     }
-    assert!(way_back(Some("a"), Some(&[0; limits::CORRELATION + 1])).is_err());
+    let long = "x".repeat(limits::RESPONSE_TOPIC + 1);
+    assert_eq!(ReplyTo::asked(Some(&long), None), Err(Refusal::LongResponseTopic));
+    assert_eq!(ReplyTo::asked(Some("a"), Some(&[0; limits::CORRELATION + 1])), Err(Refusal::LongCorrelation));
 }

@@ -2,7 +2,7 @@
 
 use heapless::String;
 
-use crate::hub::HubId;
+use crate::config::HubId;
 use crate::limits;
 
 /// A topic of the hub's, or one that a caller chose for the reply.

@@ -1,5 +1,4 @@
-//! What several suites need: real programs around the hub. Each suite uses its part of it.
-#![allow(dead_code, reason = "shared by suites that each use a part")]
+//! What several suites need: real programs around the hub.
 
 pub mod mosquitto;
 

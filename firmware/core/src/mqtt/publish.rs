@@ -1,0 +1,73 @@
+//! Publishing over minimq, with what became of it.
+
+use embassy_time::with_timeout;
+use minimq::{Connection, Error, Io, Op, PubError, Publication, QoS, ResourceError, ToPayload};
+
+use super::request::Refusal;
+use super::session::Lost;
+use super::slot::ReplyTo;
+use crate::json::Value;
+use crate::limits;
+use crate::log::warn;
+
+/// What became of a publication.
+pub(super) enum Sent {
+    /// The session has it, and an operation tells when the broker does. None for a broker without QoS 1.
+    Now(Option<Op>),
+    /// There is no room for it until something is acknowledged.
+    Later,
+    /// There will never be room for it.
+    Never,
+}
+
+/// Publishes, unless that has to wait.
+pub(super) async fn publish<P, IO>(
+    connection: &mut Connection<'_, '_, IO>,
+    publication: Publication<'_, P>,
+) -> Result<Sent, Lost>
+where
+    P: ToPayload,
+    IO: Io,
+{
+    let publishing = with_timeout(limits::MQTT_TIMEOUT, connection.publish(publication));
+    match publishing.await.map_err(|_| Lost::Stalled)? {
+        Ok(op) => Ok(Sent::Now(op)),
+        Err(PubError::Session(Error::NotReady | Error::Resource(ResourceError::InflightExhausted))) => {
+            Ok(Sent::Later)
+        }
+        // The payload is written into what is left of the buffer: with packets in it, that may be too little.
+        Err(PubError::Payload(_) | PubError::Session(Error::Resource(ResourceError::BufferTooSmall)))
+            if !connection.session().is_publish_quiescent() =>
+        {
+            Ok(Sent::Later)
+        }
+        Err(PubError::Payload(_) | PubError::Session(Error::Resource(_) | Error::InvalidRequest)) => {
+            Ok(Sent::Never)
+        }
+        Err(PubError::Session(error)) => Err(error.into()),
+    }
+}
+
+/// Answers a request with a refusal, now or never.
+pub(super) async fn refuse<IO: Io>(
+    connection: &mut Connection<'_, '_, IO>,
+    reply_to: &ReplyTo,
+    refusal: Refusal,
+    transaction: Option<Value<'_>>,
+) -> Result<(), Lost> {
+    let topic = reply_to.topic.as_str();
+    // With no room for an acknowledged message, one without acknowledgement has to do: it needs little, for a moment.
+    for qos in [QoS::AtLeastOnce, QoS::AtMostOnce] {
+        let payload = |buffer: &mut [u8]| refusal.write(transaction, buffer);
+        if let Sent::Now(_) = publish(connection, reply_to.publication(payload).qos(qos)).await? {
+            warn!("mqtt: a request was refused as {}; answered on {}", refusal.error_type(), topic);
+            return Ok(());
+        }
+    }
+    warn!(
+        "mqtt: a request was refused as {}, and even that could not be sent to {}",
+        refusal.error_type(),
+        topic
+    );
+    Ok(())
+}
