@@ -52,10 +52,9 @@ pub async fn ask(
             .dial(&settings.host, settings.port)
             .await
             .map_err(|error| NoAnswer(format!("cannot reach the broker at {place}: {}", error.text())))?;
-        let mut connection = session
-            .connect(io)
-            .await
-            .map_err(|error| NoAnswer(format!("the broker at {place} refuses: {error}")))?;
+        let mut connection = session.connect(io).await.map_err(|error| {
+            NoAnswer(format!("the broker at {place}: {}", hub_core::mqtt::explain(&error)))
+        })?;
         converse(&mut connection, &id, &settings.hub_id, name, payload).await
     };
     timeout_at(until, asking).await.unwrap_or_else(|_| {

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use hub_core::HubId;
 use lexopt::prelude::*;
 
-use crate::hub::Settings;
+use crate::hub::{Settings, random_seed};
 
 const HELP: &str = "\
 The Hearthwave hub on a desktop: an MQTT broker, a simulated Z-Wave controller and the hub in one process.
@@ -17,13 +17,16 @@ Usage: cargo sim [OPTIONS]
   --once TEXT      ask one question, print the reply as JSON, and exit (0 if it succeeded, 1 if not).
                    TEXT is a tool call like '{\"name\":\"echo\",\"arguments\":{\"text\":\"hello\"}}',
                    or any other text, which is echoed
-  --broker URL     use this broker instead of the one in the process: mqtt://[USER:PASSWORD@]HOST[:PORT]
-  --listen ADDR    where the broker in the process listens (127.0.0.1:1883, or a free port if that is taken)
-  --hub-id ID      the hub's name in every topic (sim)
+  --broker URL     use this broker instead of the one in the process: mqtt://[USER:PASSWORD@]HOST[:PORT].
+                   The login can also be in HEARTHWAVE_BROKER_USER and HEARTHWAVE_BROKER_PASSWORD
+  --listen ADDR    where the broker in the process listens, like 0.0.0.0:1883. Without it, at
+                   127.0.0.1:1883, or at a free port if that is taken
+  --hub-id ID      the hub's name in every topic (sim; with --once and --broker, one of its own)
   --help           this text
   --version        the version
 
-The log goes to stderr; RUST_LOG=debug shows more of it, RUST_LOG=warn less.";
+The log goes to stderr; RUST_LOG=debug shows more of it, RUST_LOG=warn less. When there is no more input,
+as in a service, the hub goes on until it is stopped.";
 
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,19 +54,34 @@ impl Options {
     /// Reads the arguments of the program, its own name left out.
     pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Error> {
         let mut options = Self { once: None, broker: None, listen: None, hub_id: "sim".into() };
+        let mut is_named = false;
         let mut parser = lexopt::Parser::from_args(arguments);
         while let Some(argument) = parser.next()? {
             match argument {
                 Long("once") => options.once = Some(parser.value()?.string()?),
-                Long("broker") => options.broker = Some(parser.value()?.parse_with(BrokerUrl::parse)?),
+                // Not by `parse_with`, whose error would show the password.
+                Long("broker") => {
+                    let url = BrokerUrl::parse(&parser.value()?.string()?);
+                    options.broker = Some(url.map_err(|error| format!("--broker: {error}"))?);
+                }
                 Long("listen") => options.listen = Some(parser.value()?.parse()?),
-                Long("hub-id") => options.hub_id = parser.value()?.parse_with(hub_id)?,
+                Long("hub-id") => {
+                    options.hub_id = parser.value()?.parse_with(hub_id)?;
+                    is_named = true;
+                }
                 Long("help") | Short('h') => return Ok(Command::Print(HELP.into())),
                 Long("version") | Short('V') => {
                     return Ok(Command::Print(format!("hearthwave {}", env!("CARGO_PKG_VERSION"))));
                 }
                 other => return Err(other.unexpected()),
             }
+        }
+        if options.listen.is_some() && (options.broker.is_some() || options.once.is_some()) {
+            return Err("--listen is for the broker in the process, while there is a prompt".into());
+        }
+        if options.once.is_some() && options.broker.is_some() && !is_named {
+            // A hub that is already there under the usual name would be thrown out.
+            options.hub_id = format!("sim-{:04x}", random_seed() & 0xFFFF);
         }
         Ok(Command::Run(options))
     }
@@ -76,10 +94,15 @@ impl Options {
                 hub_id: self.hub_id.clone(),
                 host: url.host.clone(),
                 port: url.port,
-                login: url.login.clone(),
+                login: url.login.clone().or_else(login_from_environment),
             },
         }
     }
+}
+
+fn login_from_environment() -> Option<(String, String)> {
+    let user = std::env::var("HEARTHWAVE_BROKER_USER").ok().filter(|user| !user.is_empty())?;
+    Some((user, std::env::var("HEARTHWAVE_BROKER_PASSWORD").unwrap_or_default()))
 }
 
 fn hub_id(text: &str) -> Result<String, String> {
@@ -174,7 +197,8 @@ mod tests {
     fn wrong_arguments_are_named() {
         for (arguments, part) in [
             (&["--broker", "mqtts://host"][..], "mqtts"),
-            (&["--broker", "mqtt://host:70000"], "70000"),
+            (&["--broker", "mqtt://me:s3cret@host:70000"], "70000"),
+            (&["--listen", "127.0.0.1:0", "--once", "x"], "--listen"),
             (&["--broker", "mqtt://:1883"], "host is missing"),
             (&["--broker", "mqtt://[::1]x1885"], "x1885"),
             (&["--hub-id", "a/b"], "letters"),
@@ -186,6 +210,7 @@ mod tests {
         ] {
             let error = parse(arguments).expect_err("these are wrong");
             assert!(error.contains(part), "{arguments:?} gave: {error}");
+            assert!(!error.contains("s3cret"), "the password is in: {error}");
         }
     }
 }

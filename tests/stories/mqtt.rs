@@ -8,7 +8,7 @@ use hub_core::{DialError, limits};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::time::sleep;
 
-use crate::world::{CLIENT, Dialled, Reach, Request, World, log_text, logged};
+use crate::world::{CLIENT, Dialled, Person, Reach, Request, World, log_text, logged};
 
 const PUBLISH: u8 = 3;
 
@@ -60,6 +60,8 @@ async fn a_resumed_session_is_not_subscribed_again_and_a_fresh_one_is() {
             world.server().kick(CLIENT);
             person.sees_online().await;
             person.gets_an_echo().await;
+            // The answer has to be acknowledged, or it would be sent again to be sure.
+            sleep(Duration::from_secs(1)).await;
             world.server().forget_session(CLIENT);
             person.sees_online().await;
             person.gets_an_echo().await;
@@ -85,7 +87,7 @@ async fn the_connection_breaks_in_the_middle_of_a_call_and_the_caller_gets_one_a
                     ..Request::new("tool/call", br#"{"name":"echo"}"#)
                 });
                 if forgotten {
-                    logged("connection to in-memory:1883 lost").await;
+                    logged("in-memory:1883: connection lost").await;
                     world.server().forget_session(CLIENT);
                 }
                 let replies = person.hears_all("reply/cut").await;
@@ -310,6 +312,43 @@ async fn unanswered_messages_do_not_keep_the_hub_from_being_online() {
             // Until the broker has the answers of before, their slots are taken.
             sleep(Duration::from_secs(1)).await;
             person.gets_an_echo().await;
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_hubs_with_one_id_are_told_so() {
+    let world = World::new();
+    world
+        .tell(async {
+            let mut person = world.person("ann").await;
+            person.sees_online().await;
+            let _twin = Person::connect(&world.server(), CLIENT, &[]).await;
+            logged("another hub with the same id connected; give each its own").await;
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_burst_is_served_and_not_turned_away() {
+    let world = World::new();
+    world
+        .tell(async {
+            let mut person = world.person("ann").await;
+            person.sees_online().await;
+            for scene in 0..10 {
+                for light in 0..8 {
+                    let payload = format!(r#"{{"name":"echo","transaction":{light}}}"#);
+                    person.asks(Request {
+                        response: Some("reply/scene"),
+                        ..Request::new("tool/call", payload.as_bytes())
+                    });
+                }
+                for _ in 0..8 {
+                    let reply = person.hears("reply/scene").await.json();
+                    assert_eq!(reply["success"], true, "scene {scene}: {reply}");
+                }
+            }
         })
         .await;
 }

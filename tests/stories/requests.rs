@@ -3,7 +3,7 @@
 use host_sim::broker::Options;
 use minimq::QoS;
 use serde_json::{Value, json};
-use tokio::time::Duration;
+use tokio::time::{Duration, sleep};
 
 use crate::world::{Request, World};
 
@@ -176,6 +176,7 @@ async fn a_retained_request_is_run_when_it_is_made_and_never_again() {
                 ..Request::new("tool/call", payload)
             });
             person.hears("reply/kept").await;
+            sleep(Duration::from_secs(1)).await;
             world.server().forget_session(crate::world::CLIENT);
             person.sees_online().await;
             assert!(person.hears_all("reply/kept").await.is_empty(), "it ran again after a reconnect");

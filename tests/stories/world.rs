@@ -356,7 +356,9 @@ impl Person {
             let options = SubscriptionOptions::default().maximum_qos(QoS::ExactlyOnce).retain_as_published();
             let filters: Vec<_> =
                 filters.iter().map(|filter| TopicFilter::new(filter).options(options)).collect();
-            connection.subscribe(&filters, &[]).await.expect("subscribed");
+            if !filters.is_empty() {
+                connection.subscribe(&filters, &[]).await.expect("subscribed");
+            }
             let _ = ready.send(());
             loop {
                 tokio::select! {

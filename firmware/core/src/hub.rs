@@ -105,7 +105,7 @@ fn answer(job: &mut Job) {
 }
 
 fn refuse(refusal: Refusal, transaction: Option<Value<'_>>, reply: &mut [u8]) -> Result<usize, Overflow> {
-    warn!("hub: a request was refused as {}", refusal.error_type());
+    warn!("hub: a request was refused: {}", refusal.words().as_str());
     refusal.write(transaction, reply)
 }
 

@@ -20,7 +20,7 @@ pub const REQUEST: usize = 4096;
 pub const REPLY: usize = REQUEST + 512;
 
 /// Requests in work at the same time. Each takes a slot of [`REQUEST`] + [`REPLY`] bytes; one more is
-/// answered "busy".
+/// answered "busy". A reply that is on its way to the broker gives its slot up if need be.
 pub const JOBS: usize = 4;
 
 /// A caller's Response Topic. Clients use a prefix and a random id.
@@ -31,6 +31,9 @@ pub const CORRELATION: usize = 64;
 
 /// A request's `transaction`, as JSON text.
 pub const TRANSACTION: usize = 128;
+
+/// A refusal in words.
+pub const REFUSAL: usize = 128;
 
 /// A tool's name; the providers of language models allow 64.
 pub const TOOL_NAME: usize = 64;

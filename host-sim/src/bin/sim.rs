@@ -1,6 +1,8 @@
 //! `cargo sim`: the whole hub in one process, and a prompt to talk to it.
 
 use std::io::{IsTerminal, Write as _};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use embedded_io_adapters::tokio_1::FromTokio;
@@ -28,13 +30,25 @@ async fn main() {
             std::process::exit(2);
         }
     };
-    start_log(if options.once.is_some() { "warn" } else { "info" });
+    start_log(options.once.is_some());
 
     let network = match &options.broker {
         Some(_) => Network::Tcp,
         None => Network::Memory(Server::start(BrokerOptions::default())),
     };
-    let settings = options.settings();
+    let mut settings = options.settings();
+    if options.once.is_none()
+        && let Network::Memory(server) = &network
+    {
+        match listen(server, &options) {
+            // The hub dials in memory all the same; this is what a person sees.
+            Ok(address) => (settings.host, settings.port) = (visible(address.ip()), address.port()),
+            Err(error) => {
+                eprintln!("sim: {error}");
+                std::process::exit(1);
+            }
+        }
+    }
     let (rx, tx) = tokio::io::split(Home::start());
     let hub =
         hub::run(&settings, (FromTokio::new(rx), FromTokio::new(tx)), network.clone(), hub::random_seed());
@@ -53,11 +67,25 @@ async fn main() {
     std::process::exit(code)
 }
 
-fn start_log(level: &str) {
+/// Whether a person is looking at a prompt, which a line of the log should not run into.
+static AT_PROMPT: AtomicBool = AtomicBool::new(false);
+
+const PROMPT: &str = "> ";
+
+fn start_log(is_brief: bool) {
+    let level = if is_brief { "warn" } else { "info" };
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(level))
-        .format(|out, record| {
+        .format(move |out, record| {
+            let at_prompt = AT_PROMPT.load(Ordering::Relaxed);
+            if at_prompt {
+                write!(out, "\r\x1b[K")?;
+            }
+            if !is_brief {
+                write!(out, "{} ", out.timestamp_seconds())?;
+            }
             let style = out.default_level_style(record.level());
-            writeln!(out, "{style}{:5}{style:#} {}", record.level(), record.args())
+            writeln!(out, "{style}{:5}{style:#} {}", record.level(), record.args())?;
+            if at_prompt { write!(out, "{PROMPT}") } else { Ok(()) }
         })
         .target(env_logger::Target::Stderr)
         .init();
@@ -92,57 +120,78 @@ async fn call(network: Network, settings: &Settings, text: &str) -> Result<Strin
 
 /// Talks with the person until they quit. Returns the exit status.
 async fn talk(network: Network, settings: &Settings, options: &Options) -> i32 {
-    let (host, port) = match listen(&network, options) {
-        Ok(Some(address)) => (address.ip().to_string(), address.port()),
-        Ok(None) => (settings.host.clone(), settings.port),
-        Err(error) => {
-            eprintln!("sim: {error}");
-            return 1;
-        }
-    };
     let id = &settings.hub_id;
+    let Settings { host, port, .. } = settings;
+    let login =
+        settings.login.as_ref().map(|(user, _)| format!(" -u {user} -P PASSWORD")).unwrap_or_default();
+    let place = format!("-V 5 -h {host} -p {port}{login}");
     eprintln!(
         "Hearthwave {} in simulation\n\
          \n  hub         {id}\n  broker      {host}:{port}{}\n  controller  simulated\n\
          \nFrom another terminal, with mosquitto-clients:\n\
-         \n  mosquitto_sub -V 5 -h {host} -p {port} -v -t 'hearthwave/{id}/#'\n  \
-         mosquitto_pub -V 5 -h {host} -p {port} -t hearthwave/{id}/request/tool/call \\\n    \
+         \n  mosquitto_sub {place} -v -t 'hearthwave/{id}/#'\n  \
+         mosquitto_pub {place} -t hearthwave/{id}/request/tool/call \\\n    \
          -m '{{\"name\":\"echo\",\"arguments\":{{\"text\":\"hello\"}}}}'\n\
          \nHere: type a text to have it echoed, a tool call as JSON, or quit.\n",
         env!("CARGO_PKG_VERSION"),
-        if options.broker.is_some() { "" } else { " (in this process)" },
+        match options {
+            Options { broker: Some(_), .. } => "",
+            Options { listen: None, .. } if *port != 1883 => " (in this process; port 1883 is taken)",
+            _ => " (in this process)",
+        },
     );
-    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    let is_terminal = std::io::stdin().is_terminal();
+    let mut input = BufReader::new(tokio::io::stdin());
+    let mut line = Vec::new();
     loop {
-        if std::io::stdin().is_terminal() {
-            eprint!("> ");
+        if is_terminal {
+            eprint!("{PROMPT}");
+            AT_PROMPT.store(true, Ordering::Relaxed);
         }
-        match lines.next_line().await {
-            Ok(Some(line)) => match line.trim() {
-                "" => {}
-                "quit" | "exit" => return 0,
-                text => match call(network.clone(), settings, text).await {
-                    Ok(reply) => println!("{reply}"),
-                    Err(error) => eprintln!("sim: {error}"),
-                },
+        line.clear();
+        let read = input.read_until(b'\n', &mut line).await;
+        AT_PROMPT.store(false, Ordering::Relaxed);
+        match read {
+            Ok(1..) => {}
+            // The end, if a person says so.
+            Ok(0) if is_terminal => {
+                eprintln!();
+                return 0;
+            }
+            Ok(0) => {
+                log::info!("sim: no more input; the hub goes on until it is stopped");
+                std::future::pending().await
+            }
+            Err(error) => {
+                eprintln!("sim: the input cannot be read: {error}");
+                return 1;
+            }
+        }
+        match String::from_utf8_lossy(&line).trim() {
+            "" => {}
+            "quit" | "exit" => return 0,
+            text => match call(network.clone(), settings, text).await {
+                Ok(reply) => println!("{reply}"),
+                Err(error) => eprintln!("sim: {error}"),
             },
-            // Nobody to talk with, as when it runs as a service: the hub goes on.
-            Ok(None) | Err(_) => std::future::pending().await,
         }
     }
 }
 
 /// Opens the embedded broker to other programs, at the usual port if that is free.
-fn listen(network: &Network, options: &Options) -> Result<Option<std::net::SocketAddr>, String> {
-    let Network::Memory(server) = network else { return Ok(None) };
-    let opened = match options.listen {
+fn listen(server: &Server, options: &Options) -> Result<SocketAddr, String> {
+    match options.listen {
         Some(address) => {
-            server.listen(address).map_err(|error| format!("cannot listen on {address}: {error}"))?
+            server.listen(address).map_err(|error| format!("cannot listen on {address}: {error}"))
         }
         None => server
-            .listen(([127, 0, 0, 1], 1883).into())
-            .or_else(|_| server.listen(([127, 0, 0, 1], 0).into()))
-            .map_err(|error| format!("cannot listen on this machine: {error}"))?,
-    };
-    Ok(Some(opened))
+            .listen((Ipv4Addr::LOCALHOST, 1883).into())
+            .or_else(|_| server.listen((Ipv4Addr::LOCALHOST, 0).into()))
+            .map_err(|error| format!("cannot listen on this machine: {error}")),
+    }
+}
+
+/// An address that a client on this machine can connect to.
+fn visible(address: IpAddr) -> String {
+    if address.is_unspecified() { "127.0.0.1".into() } else { address.to_string() }
 }

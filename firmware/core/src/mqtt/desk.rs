@@ -4,6 +4,7 @@ use core::cell::Cell;
 use core::convert::Infallible;
 
 use embassy_futures::select::{Either4, select4};
+use embassy_futures::yield_now;
 use embassy_time::{Instant, Timer};
 use minimq::{
     ConnectEvent, Connection, Error, InboundPublish, Io, Op, PeerError, Publication, QoS, RetainHandling,
@@ -11,7 +12,7 @@ use minimq::{
 };
 
 use super::info;
-use super::publish::{Sent, publish, refuse};
+use super::publish::{REPLY_QOS, Sent, publish, refuse};
 use super::redelivery::{Redeliveries, fingerprint};
 use super::replies::Replies;
 use super::request::{self, Refusal, Request};
@@ -88,6 +89,9 @@ impl<'a> Desk<'a> {
         let mut info_due = true;
         loop {
             self.subscribe(connection).await?;
+            while let Some(slot) = self.slots.try_answered() {
+                self.replies.written(slot);
+            }
             // Whoever reads "online" may ask at once, so the hub listens first.
             if let Subscription::Held = self.subscription {
                 if online_due {
@@ -132,6 +136,8 @@ impl<'a> Desk<'a> {
                 }
                 Either4::Fourth(()) => return Err(Lost::Stalled),
             };
+            // A broker can send many requests at once: the workers come first, or the slots would run out.
+            yield_now().await;
             if let Some(Refused { reply_to, refusal, transaction }) = refused {
                 let transaction = transaction.as_ref().and_then(|text| Value::parse(text.as_bytes()).ok());
                 refuse(connection, &reply_to, refusal, transaction).await?;
@@ -244,7 +250,7 @@ impl<'a> Desk<'a> {
                 taken.set(true);
                 Ok::<_, ()>(room.len())
             };
-            match publish(connection, job.reply_to.publication(payload).qos(QoS::AtLeastOnce)).await {
+            match publish(connection, job.reply_to.publication(payload).qos(REPLY_QOS)).await {
                 Ok(Sent::Now(Some(op))) => self.replies.sent(slot, Some(op)),
                 // A broker without QoS 1 acknowledges nothing.
                 Ok(Sent::Now(None)) => self.replies.release(slot),

@@ -23,7 +23,7 @@ pub use backoff::Backoff;
 pub use redelivery::Redeliveries;
 pub(crate) use request::read;
 pub use request::{Refusal, Request};
-pub use session::{Memory, run};
+pub use session::{Memory, explain, run};
 pub use sieve::{Margin, Sieve};
 pub use slot::{Job, ReplyTo, Slot, Slots};
 pub use topic::{Topic, Topics};

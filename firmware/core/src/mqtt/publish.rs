@@ -10,9 +10,12 @@ use crate::json::Value;
 use crate::limits;
 use crate::log::warn;
 
+/// Exactly once, so that a caller gets one answer even if the connection breaks while it is sent.
+pub(super) const REPLY_QOS: QoS = QoS::ExactlyOnce;
+
 /// What became of a publication.
 pub(super) enum Sent {
-    /// The session has it, and an operation tells when the broker does. None for a broker without QoS 1.
+    /// The session has it, and an operation tells when the broker does. None for a broker that acknowledges nothing.
     Now(Option<Op>),
     /// There is no room for it until something is acknowledged.
     Later,
@@ -56,11 +59,12 @@ pub(super) async fn refuse<IO: Io>(
     transaction: Option<Value<'_>>,
 ) -> Result<(), Lost> {
     let topic = reply_to.topic.as_str();
+    let words = refusal.words();
     // With no room for an acknowledged message, one without acknowledgement has to do: it needs little, for a moment.
-    for qos in [QoS::AtLeastOnce, QoS::AtMostOnce] {
+    for qos in [REPLY_QOS, QoS::AtMostOnce] {
         let payload = |buffer: &mut [u8]| refusal.write(transaction, buffer);
         if let Sent::Now(_) = publish(connection, reply_to.publication(payload).qos(qos)).await? {
-            warn!("mqtt: a request was refused as {}; answered on {}", refusal.error_type(), topic);
+            warn!("mqtt: a request was refused: {} (answered on {})", words.as_str(), topic);
             return Ok(());
         }
     }

@@ -36,9 +36,12 @@ impl Replies {
         }
     }
 
-    /// A free slot.
+    /// A slot for a request: a free one, or else one whose reply is on its way. That reply then cannot be sent again
+    /// should the broker forget the session, but nobody is turned away for it.
     pub(super) fn free(&self) -> Option<usize> {
-        self.0.iter().position(|reply| matches!(reply, Reply::Free))
+        let position = |is_it: fn(&Reply) -> bool| self.0.iter().position(is_it);
+        position(|reply| matches!(reply, Reply::Free))
+            .or_else(|| position(|reply| matches!(reply, Reply::Sent(Some(_)))))
     }
 
     /// A slot whose reply is to be sent.

@@ -1,6 +1,6 @@
 //! What a request asks for, and how one is refused.
 
-use core::fmt;
+use core::fmt::{self, Write as _};
 
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::limits;
@@ -64,6 +64,14 @@ impl Refusal {
             Self::NotJson(_) => "invalid_json",
             _ => "invalid_request",
         }
+    }
+
+    /// The refusal in words, for the log.
+    pub fn words(&self) -> heapless::String<{ limits::REFUSAL }> {
+        let mut words = heapless::String::new();
+        // A text that is cut says enough.
+        let _ = write!(words, "{self}");
+        words
     }
 
     /// Writes the reply that refuses a request.

@@ -54,43 +54,44 @@ pub async fn run<D: Dial, P: Platform>(
     let margin = Margin::new();
     let mut backoff = Backoff::new(platform.seed());
     let mut desk = Desk::new(config, slots, link);
+    let broker = &config.broker;
+    let mut last_failure = "";
     loop {
-        let broker = &config.broker;
         debug!("mqtt: dialling {}:{}", broker.host, broker.port);
-        match dial.dial(broker.host, broker.port).await {
+        let failure = match dial.dial(broker.host, broker.port).await {
             Ok(io) => {
                 match with_timeout(limits::MQTT_TIMEOUT, session.connect(Sieve::new(io, &margin))).await {
                     Ok(Ok(mut connection)) => {
                         let start = Instant::now();
                         info!("mqtt: connected to {}:{} as {}", broker.host, broker.port, config.id.as_str());
+                        last_failure = "";
                         let Err(lost) = desk.attend(&mut connection, &margin).await;
-                        warn!("mqtt: connection to {}:{} lost: {}", broker.host, broker.port, lost.text());
                         if start.elapsed() >= limits::RECONNECT_SETTLED {
                             backoff.reset();
                         }
+                        margin.goodbye().and_then(farewell).unwrap_or(lost.text())
                     }
                     Ok(Err(error)) => {
                         desk.doubt();
-                        warn!(
-                            "mqtt: {}:{} does not let the hub in: {}",
-                            broker.host,
-                            broker.port,
-                            explain(&error)
-                        );
+                        explain(&error)
                     }
                     Err(_) => {
                         desk.doubt();
-                        warn!(
-                            "mqtt: {}:{} takes connections but does not speak MQTT 5; check the port",
-                            broker.host, broker.port
-                        );
+                        "it takes connections but does not speak MQTT 5; check the port"
                     }
                 }
             }
-            Err(error) => warn!("mqtt: cannot reach {}:{}: {}", broker.host, broker.port, error.text()),
-        }
+            Err(error) => error.text(),
+        };
         let wait = backoff.next_wait();
-        info!("mqtt: trying again in {} ms", wait.as_millis());
+        let seconds = wait.as_secs().max(1);
+        // The same again is news to nobody.
+        if failure == last_failure {
+            debug!("mqtt: {}:{}: still {}; again in {} s", broker.host, broker.port, failure, seconds);
+        } else {
+            warn!("mqtt: {}:{}: {}; again in {} s", broker.host, broker.port, failure, seconds);
+        }
+        last_failure = failure;
         Timer::after(wait).await;
     }
 }
@@ -130,10 +131,10 @@ pub(super) enum Lost {
 impl Lost {
     const fn text(&self) -> &'static str {
         match self {
-            Self::Closed => "the broker or the network closed it",
-            Self::Stalled => "the broker takes nothing any more",
-            Self::Deaf => "the broker does not let the hub subscribe; check its access rules",
-            Self::Nonsense => "the broker sent something that is not MQTT 5",
+            Self::Closed => "connection lost, by the broker or the network",
+            Self::Stalled => "connection lost: the broker takes nothing any more",
+            Self::Deaf => "it does not let the hub subscribe; check its access rules",
+            Self::Nonsense => "connection lost: it sent something that is not MQTT 5",
         }
     }
 }
@@ -147,8 +148,23 @@ impl<E> From<Error<E>> for Lost {
     }
 }
 
+/// What to tell a person about a connection that the broker ended for this reason.
+fn farewell(reason: ReasonCode) -> Option<&'static str> {
+    match reason {
+        ReasonCode::SessionTakenOver => Some("another hub with the same id connected; give each its own"),
+        ReasonCode::KeepAliveTimeout => Some("connection lost: it heard nothing from the hub for too long"),
+        ReasonCode::QuotaExceeded | ReasonCode::MessageRateTooHigh => {
+            Some("it closed the connection: too many messages")
+        }
+        ReasonCode::NotAuthorized | ReasonCode::AdministrativeAction => {
+            Some("it closed the connection on purpose")
+        }
+        _ => None,
+    }
+}
+
 /// What to tell a person about a refused connection.
-fn explain<E: embedded_io_async::Error>(error: &Error<E>) -> &'static str {
+pub fn explain<E: embedded_io_async::Error>(error: &Error<E>) -> &'static str {
     match error {
         Error::Peer(PeerError::Rejected(reason)) => match reason {
             ReasonCode::BadUsernameOrPassword | ReasonCode::NotAuthorized => {

@@ -5,11 +5,15 @@
 //! announces more than minimq has room for, and cuts what does not fit: topic, properties and the beginning of the
 //! payload pass, the rest is skipped. [`Margin`] tells the session that and how much.
 
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
 use embedded_io_async::{ErrorType, Read, Write};
+use minimq::ReasonCode;
 
 use crate::limits;
+
+/// The first byte of the broker's farewell.
+const DISCONNECT: u8 = 0xE0;
 
 /// The flag of a packet that was sent before.
 const DUP: u8 = 1 << 3;
@@ -30,12 +34,13 @@ const CONNECT_HEAD: usize = 32;
 pub struct Margin {
     payload: AtomicU32,
     repeated: AtomicBool,
+    goodbye: AtomicU8,
 }
 
 impl Margin {
     /// Nothing seen yet.
     pub const fn new() -> Self {
-        Self { payload: AtomicU32::new(0), repeated: AtomicBool::new(false) }
+        Self { payload: AtomicU32::new(0), repeated: AtomicBool::new(false), goodbye: AtomicU8::new(0) }
     }
 
     /// How many bytes the message had, if it was cut.
@@ -51,7 +56,16 @@ impl Margin {
         self.repeated.load(Ordering::Relaxed)
     }
 
+    /// Why the broker ended the connection, if it said so.
+    pub fn goodbye(&self) -> Option<ReasonCode> {
+        match self.goodbye.load(Ordering::Relaxed) {
+            0 => None,
+            reason => Some(reason.into()),
+        }
+    }
+
     fn begin(&self, first: u8) {
+        self.goodbye.store(0, Ordering::Relaxed);
         self.payload.store(0, Ordering::Relaxed);
         self.repeated.store(first & DUP != 0, Ordering::Relaxed);
     }
@@ -89,7 +103,8 @@ impl<Io: Read> Read for Sieve<'_, Io> {
                 Want::Nothing(count) => return Ok(count),
                 Want::Pass(room) => {
                     let count = self.io.read(room).await?;
-                    self.inbound.passed(count);
+                    let first = buf.first().copied().filter(|_| count > 0);
+                    self.inbound.passed(count, first, self.margin);
                     return Ok(count);
                 }
                 Want::Bytes(room) => self.io.read(room).await?,
@@ -202,8 +217,15 @@ impl Inbound {
         }
     }
 
-    /// `count` bytes of the body went out.
-    fn passed(&mut self, count: usize) {
+    /// `count` bytes of the body went out, beginning with `first`.
+    fn passed(&mut self, count: usize, first: Option<u8>, margin: &Margin) {
+        // The body of a DISCONNECT begins with its reason.
+        if self.head.first() == Some(&DISCONNECT)
+            && let Some(reason) = first
+            && margin.goodbye().is_none()
+        {
+            margin.goodbye.store(reason, Ordering::Relaxed);
+        }
         if let Stage::Body { pass, .. } = &mut self.stage {
             *pass = pass.saturating_sub(count);
         }

@@ -144,6 +144,11 @@ impl Slots {
         }
     }
 
+    /// The next slot whose reply is written, if there is one already.
+    pub(super) fn try_answered(&self) -> Option<usize> {
+        self.answered.try_receive().ok()
+    }
+
     /// Waits for the next slot whose reply is written.
     pub(super) async fn answered(&self) -> usize {
         self.answered.receive().await
