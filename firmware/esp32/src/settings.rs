@@ -117,13 +117,16 @@ const fn broker(
 
 /// `host:port` or `host`.
 const fn split_port(address: &'static str) -> (&'static str, u16) {
+    let address = without_scheme(address);
     let bytes = address.as_bytes();
     let mut colon = None;
     let mut at = 0;
     while at < bytes.len() {
         match bytes[at] {
             b'/' => {
-                panic!("HEARTHWAVE_BROKER: give `host` or `host:port`, without `mqtt://` and without a path")
+                panic!(
+                    "HEARTHWAVE_BROKER: give `host` or `host:port`, without a path; only `mqtt://` may stand before it"
+                )
             }
             b':' if colon.is_some() => {
                 panic!("HEARTHWAVE_BROKER: more than one colon; give a name or an IPv4 address, and a port")
@@ -144,6 +147,14 @@ const fn split_port(address: &'static str) -> (&'static str, u16) {
     assert!(!host.is_empty(), "HEARTHWAVE_BROKER: the host is missing before the colon");
     assert!(host.len() <= 253, "HEARTHWAVE_BROKER: a host's name has at most 253 characters");
     (host, port)
+}
+
+/// `mqtt://` may stand before it, as the simulator has it.
+const fn without_scheme(address: &'static str) -> &'static str {
+    match address.split_at_checked(7) {
+        Some((scheme, rest)) if matches!(scheme.as_bytes(), b"mqtt://") => rest,
+        _ => address,
+    }
 }
 
 const fn parse_port(digits: &str) -> u16 {
