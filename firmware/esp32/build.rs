@@ -12,13 +12,15 @@ compile_error!(
 );
 
 /// The variables that `src/settings.rs` reads.
-const SETTINGS: [&str; 6] = [
+const SETTINGS: [&str; 8] = [
     "HEARTHWAVE_WIFI_SSID",
     "HEARTHWAVE_WIFI_PASSWORD",
     "HEARTHWAVE_BROKER",
     "HEARTHWAVE_BROKER_USER",
     "HEARTHWAVE_BROKER_PASSWORD",
     "HEARTHWAVE_HUB_ID",
+    "MCP_TOOL_PREFIX",
+    "MCP_INCLUDE_EXAMPLE_TOOLS",
 ];
 
 fn main() {

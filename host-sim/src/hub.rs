@@ -1,10 +1,13 @@
 //! One hub in this process.
 
+use std::cell::Cell;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use embedded_io_async::{Read, Write};
-use hub_core::{Broker, Config, Dial, Hub, HubId, Memory, Platform};
+use hub_core::{Broker, Config, DEFAULT_TOOL_PREFIX, Dial, Hub, HubId, Memory, Platform, WallClock};
+use tokio::sync::Notify;
 
 /// Where the broker is, and who the hub is there.
 #[derive(Clone)]
@@ -17,20 +20,31 @@ pub struct Settings {
     pub port: u16,
     /// User name and password.
     pub login: Option<(String, String)>,
+    /// What stands before the names of the hub's own tools.
+    pub tool_prefix: String,
+    /// Whether the example tools are there.
+    pub example_tools: bool,
 }
 
 impl Settings {
     /// A hub `hub_id` whose broker is in this process, where host and port mean nothing.
     pub fn in_memory(hub_id: &str) -> Self {
-        Self { hub_id: hub_id.into(), host: "in-memory".into(), port: 1883, login: None }
+        Self {
+            hub_id: hub_id.into(),
+            host: "in-memory".into(),
+            port: 1883,
+            login: None,
+            tool_prefix: DEFAULT_TOOL_PREFIX.into(),
+            example_tools: false,
+        }
     }
 }
 
-/// Runs a hub for ever. `seed` decides its random waits.
+/// Runs a hub for ever; when it restarts, it begins anew. `seed` decides its random waits.
 ///
 /// # Panics
 /// If the id is not a valid one.
-pub async fn run(settings: &Settings, uart: (impl Read, impl Write), dial: impl Dial, seed: u64) -> ! {
+pub async fn run(settings: &Settings, uart: (impl Read, impl Write), mut dial: impl Dial, seed: u64) -> ! {
     let config = Config {
         id: HubId::new(&settings.hub_id).expect("a hub id has 1 to 32 letters, digits, '-' and '_'"),
         target: "sim",
@@ -39,9 +53,20 @@ pub async fn run(settings: &Settings, uart: (impl Read, impl Write), dial: impl 
             port: settings.port,
             login: settings.login.as_ref().map(|(user, password)| (user.as_str(), password.as_str())),
         },
+        tool_prefix: &settings.tool_prefix,
+        example_tools: settings.example_tools,
     };
+    let (mut rx, mut tx) = uart;
     let mut memory = Box::new(Memory::new());
-    Hub::new(config, &mut memory).run(uart, dial, Desktop { seed }).await
+    let desktop = Desktop { seed, volume: Cell::new(50), restart: Notify::new() };
+    loop {
+        let mut hub = Hub::new(config, &mut memory);
+        tokio::select! {
+            biased;
+            () = desktop.restart.notified() => {}
+            never = hub.run((&mut rx, &mut tx), &mut dial, &desktop) => never,
+        }
+    }
 }
 
 /// A seed that differs from run to run.
@@ -49,12 +74,33 @@ pub fn random_seed() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
+/// The machine that a simulated hub believes to run on.
 struct Desktop {
     seed: u64,
+    volume: Cell<u8>,
+    restart: Notify,
 }
 
-impl Platform for Desktop {
+impl Platform for &Desktop {
     fn seed(&self) -> u64 {
         self.seed
+    }
+
+    fn wall_clock(&self) -> Option<WallClock> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+        // The simulator speaks UTC: the standard library does not know the local time.
+        Some(WallClock { unix_seconds: since.as_secs().try_into().ok()?, utc_offset_minutes: 0 })
+    }
+
+    fn volume(&self) -> u8 {
+        self.volume.get()
+    }
+
+    fn set_volume(&self, percent: u8) {
+        self.volume.set(percent);
+    }
+
+    fn restart(&self) {
+        self.restart.notify_one();
     }
 }

@@ -7,3 +7,6 @@ pub mod controller;
 pub mod hub;
 pub mod network;
 pub mod options;
+
+// Linked for what it provides.
+use critical_section as _;

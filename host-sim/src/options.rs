@@ -25,7 +25,8 @@ Usage: cargo sim [OPTIONS]
   --help           this text
   --version        the version
 
-The log goes to stderr; RUST_LOG=debug shows more of it, RUST_LOG=warn less. When there is no more input,
+MCP_TOOL_PREFIX sets what stands before the names of the hub's tools (hub), and MCP_INCLUDE_EXAMPLE_TOOLS=true adds
+the example tools. The log goes to stderr; RUST_LOG=debug shows more of it, RUST_LOG=warn less. When there is no more input,
 as in a service, the hub goes on until it is stopped.";
 
 /// What the command line asks for.
@@ -86,17 +87,20 @@ impl Options {
         Ok(Command::Run(options))
     }
 
-    /// The hub's settings.
+    /// The hub's settings, with what the environment says.
     pub fn settings(&self) -> Settings {
-        match &self.broker {
-            None => Settings::in_memory(&self.hub_id),
-            Some(url) => Settings {
-                hub_id: self.hub_id.clone(),
-                host: url.host.clone(),
-                port: url.port,
-                login: url.login.clone().or_else(login_from_environment),
-            },
+        let mut settings = Settings::in_memory(&self.hub_id);
+        if let Some(url) = &self.broker {
+            settings.host = url.host.clone();
+            settings.port = url.port;
+            settings.login = url.login.clone().or_else(login_from_environment);
         }
+        if let Ok(prefix) = std::env::var("MCP_TOOL_PREFIX") {
+            settings.tool_prefix = prefix;
+        }
+        settings.example_tools =
+            std::env::var("MCP_INCLUDE_EXAMPLE_TOOLS").is_ok_and(|wanted| wanted == "true");
+        settings
     }
 }
 

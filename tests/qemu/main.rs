@@ -178,6 +178,33 @@ fn the_firmware_boots_serves_and_comes_back() {
     assert!(stack < STACK, "{stack}");
 }
 
+/// Instructions for one call of `echo`, from the payload that came in to the payload that went out.
+const ECHO_BUDGET: u64 = 60_000;
+
+#[test]
+#[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
+fn an_echo_call_stays_within_its_budget() {
+    const CALLS: usize = 20;
+    let broker = Mosquitto::start();
+    // One instruction is one nanosecond, whatever the host does, so that the hub's own clock counts them.
+    let machine = Machine::start(broker.port, &["icount=1", "log=debug"]);
+    let mut line = machine.line();
+    std::thread::spawn(move || std::io::copy(&mut line, &mut std::io::sink()));
+    assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
+    for number in 0..CALLS {
+        echoes(&broker, &number.to_string());
+    }
+    let log = machine.log();
+    let microseconds = log
+        .lines()
+        .filter_map(|line| line.split_once("answered after ")?.1.strip_suffix(" us")?.parse().ok());
+    let counts: Vec<u64> = microseconds.map(|microseconds: u64| microseconds * 1000).collect();
+    assert!(counts.len() >= CALLS - 1, "{counts:?}");
+    let most = *counts.iter().max().expect("a count");
+    println!("instructions for one echo call, payload to payload: at most {most} (budget {ECHO_BUDGET})");
+    assert!(most < ECHO_BUDGET, "{counts:?}");
+}
+
 #[test]
 #[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
 fn the_firmware_says_what_is_wrong() {
@@ -193,5 +220,6 @@ fn the_firmware_says_what_is_wrong() {
     std::thread::spawn(move || std::io::copy(&mut line, &mut std::io::sink()));
     silent.logs("MCP connection failed after 3 attempts");
     echoes(&broker, "without a controller");
-    assert_eq!(waits_for_info(&broker, |info| info["link"] == "degraded")["tools"], 1);
+    let info = waits_for_info(&broker, |info| info["link"] == "degraded");
+    assert_eq!(info["tools"], hub_core::tools::TOOLS.len());
 }

@@ -259,3 +259,23 @@ async fn futures_join(futures: Vec<impl Future<Output = ()>>) {
     })
     .await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn every_executed_call_is_told() {
+    let world = World::new();
+    world
+        .tell(async {
+            let mut person = world.person("ann").await;
+            person.sees_online().await;
+            person.asks(Request::new("tool/call", br#"{"name":"hub_echo"}"#));
+            let event = person.hears("hearthwave/story/event/tool").await.json();
+            assert_eq!(
+                event,
+                json!({ "name": "hub_echo", "success": true, "execution_time_ms": 0, "slow": false })
+            );
+            person.asks(Request::new("tool/call", br#"{"name":"volume","arguments":{"level":"loud"}}"#));
+            let event = person.hears("hearthwave/story/event/tool").await.json();
+            assert_eq!(event["success"], false);
+        })
+        .await;
+}

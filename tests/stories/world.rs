@@ -14,6 +14,8 @@ use minimq::{
     Buffers, ConfigBuilder, InboundPublish, Property, Publication, QoS, SubscriptionOptions, TopicFilter,
 };
 use serde_json::Value;
+pub use support::log::log_text;
+use support::log::log_to_memory;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
@@ -454,39 +456,6 @@ impl Person {
         }
         messages
     }
-}
-
-thread_local! {
-    static LOG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
-}
-
-struct MemoryLog;
-
-impl log::Log for MemoryLog {
-    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
-        metadata.target().starts_with("hub_core")
-    }
-
-    fn log(&self, record: &log::Record<'_>) {
-        if self.enabled(record.metadata()) {
-            LOG.with_borrow_mut(|log| log.push(format!("{} {}", record.level(), record.args())));
-        }
-    }
-
-    fn flush(&self) {}
-}
-
-fn log_to_memory() {
-    static LOGGER: MemoryLog = MemoryLog;
-    // Every story does this; the first one wins.
-    let _ = log::set_logger(&LOGGER);
-    log::set_max_level(log::LevelFilter::Debug);
-    LOG.with_borrow_mut(Vec::clear);
-}
-
-/// What the hubs of this story have logged so far.
-pub fn log_text() -> String {
-    LOG.with_borrow(|log| log.join("\n"))
 }
 
 /// Waits until the log holds `text`.

@@ -1,5 +1,6 @@
 //! What several suites need: real programs around the hub.
 
+pub mod log;
 pub mod mosquitto;
 
 use std::path::PathBuf;

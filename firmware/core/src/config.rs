@@ -13,7 +13,14 @@ pub struct Config<'a> {
     pub target: &'a str,
     /// The broker to keep a session with.
     pub broker: Broker<'a>,
+    /// What stands before the names of the hub's own tools, with an underscore between; nothing if it is empty.
+    pub tool_prefix: &'a str,
+    /// Whether the tools that only show how tools are made are there.
+    pub example_tools: bool,
 }
+
+/// What hubs put before the names of their tools unless they are told otherwise.
+pub const DEFAULT_TOOL_PREFIX: &str = "hub";
 
 /// A hub's name: one to [`HUB_ID`](crate::limits::HUB_ID) letters, digits, `-` and `_`, so that it is one
 /// level of an MQTT topic and needs no quoting anywhere.

@@ -12,8 +12,9 @@
 //! ```
 //!
 //! Modules use those above them in this list, never those below: [`limits`], `log`, [`seam`], [`config`],
-//! [`json`], [`tool`], [`tools`], [`link`], [`mqtt`], [`hub`]. All memory is the caller's ([`Memory`]), every capacity is a
-//! constant in [`limits`], and nothing here panics on what a wire brings.
+//! [`json`], [`math`], [`schema`], [`store`], [`tool`], [`tools`], [`link`], [`mqtt`], [`hub`]. All memory is
+//! the caller's ([`Memory`]), every capacity is a constant in [`limits`], and nothing here panics on what a
+//! wire brings.
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(
@@ -36,11 +37,14 @@ pub mod hub;
 pub mod json;
 pub mod limits;
 pub mod link;
+pub mod math;
 pub mod mqtt;
+pub mod schema;
 pub mod seam;
+pub mod store;
 pub mod tool;
 pub mod tools;
 
-pub use config::{Broker, Config, HubId};
+pub use config::{Broker, Config, DEFAULT_TOOL_PREFIX, HubId};
 pub use hub::{Hub, Memory};
-pub use seam::{Dial, DialError, Platform};
+pub use seam::{Dial, DialError, Platform, WallClock};

@@ -13,6 +13,33 @@ pub const HUB_ID: usize = 32;
 /// Nesting of arrays and objects. Schemas of real tools go to about ten; the check costs one bit a level.
 pub const JSON_DEPTH: usize = 32;
 
+/// Schemas inside schemas, and values inside those that are compared. Real tools go to about five; each level
+/// takes some 300 bytes of stack on a board, 6 KiB in all.
+pub const SCHEMA_DEPTH: u8 = 16;
+
+/// Steps of one check of a value against a schema: a byte looked at, some 15 instructions. A request full of
+/// honest arguments takes less; what takes all of it keeps a board busy for up to a fifth of a second.
+pub const SCHEMA_STEPS: u32 = 1280 * 1024;
+
+/// The path to what is wrong in a value, as shown. Longer ones are cut.
+pub const SCHEMA_PATH: usize = 64;
+
+/// Characters of the values that an error offers to choose from: about twenty names.
+pub const SCHEMA_OPTIONS: usize = 160;
+
+/// Different keywords of one schema that are named as not checked. JSON Schema has about as many.
+pub const SCHEMA_UNKNOWN: usize = 16;
+
+/// Longest expression to calculate. People say a line; a model that adds up a long receipt writes a few.
+pub const MATH_EXPRESSION: usize = 1024;
+
+/// Operators, brackets and calls of an expression that wait for what comes after them, at any one place. A
+/// level of brackets takes one or two; each costs twelve bytes of stack, and eight for the number before it.
+pub const MATH_DEPTH: usize = 64;
+
+/// Arguments of one call in an expression: the mean of two months of daily values.
+pub const MATH_ARGUMENTS: usize = 64;
+
 /// Largest payload of a request. A tool call with a page of text in its arguments fits.
 pub const REQUEST: usize = 4096;
 
@@ -38,6 +65,27 @@ pub const REFUSAL: usize = 128;
 /// A tool's name; the providers of language models allow 64.
 pub const TOOL_NAME: usize = 64;
 
+/// Tools that can be called: the hub's own and the controller's. A power of two, as the table's hashing wants it.
+pub const TOOLS: usize = 64;
+
+/// The prefix before the names of the hub's own tools.
+pub const TOOL_PREFIX: usize = 16;
+
+/// For a tool to answer; after that it is cancelled. People stop waiting before that.
+pub const TOOL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A tool that takes longer than this is worth a warning.
+pub const TOOL_SLOW: Duration = Duration::from_millis(1000);
+
+/// From the answer that the hub will restart to the restart: time for the answer to leave.
+pub const RESTART_DELAY: Duration = Duration::from_secs(1);
+
+/// Events about executed tools that wait to be published. Older ones give way.
+pub const EVENTS: usize = 8;
+
+/// One text of an outcome: an error, or a sentence for a person.
+pub const OUTCOME_TEXT: usize = 192;
+
 /// The largest MQTT packet the hub takes in whole: a request with its topic and properties. Larger ones are
 /// cut on the way in and refused by name.
 pub const MQTT_RECEIVE: usize = REQUEST + 1024;
@@ -47,7 +95,7 @@ pub const CUT_TOPIC: usize = 256;
 
 /// The largest packet the broker may send at all. The hub answers anything up to this, if only with "too
 /// large"; what is larger, the broker drops.
-pub const MQTT_PACKET: u32 = 1024 * 1024;
+pub const MQTT_PACKET: u32 = 1280 * 1024;
 
 /// Packets that wait for the broker's acknowledgement, and room to reconnect with them: two of the largest
 /// replies, or many small ones.
@@ -113,3 +161,33 @@ pub const QUOTE: usize = 80;
 
 /// Pages of a controller's list of tools. One that never ends is cut here.
 pub const LINK_PAGES: u8 = 16;
+
+/// The largest page that the flash erases at once. The store works in a buffer of this size.
+pub const FLASH_PAGE: usize = 4096;
+
+/// How often a value is written that cannot be read back, each time to another place.
+pub const FLASH_ATTEMPTS: usize = 3;
+
+/// Entries in the store: settings, flags and documents together. In 60 KiB of flash that is one for every
+/// 480 bytes; each costs 8 bytes of RAM to know where it is.
+pub const STORE_ENTRIES: usize = 128;
+
+/// The names of all entries, which are kept in RAM: 28 bytes each when the store has [`STORE_ENTRIES`], and a
+/// few more for its own use.
+pub const STORE_NAMES: usize = 4096;
+
+/// The name of a setting, a flag or a document.
+pub const NAME: usize = 64;
+
+/// The name of a project, or a category of documents.
+pub const GROUP: usize = 32;
+
+/// The value of a flag, as JSON text. A list of them has to fit into a reply.
+pub const FLAG: usize = 512;
+
+/// A setting or a document. One that is longer than half a [`FLASH_PAGE`] has the page to itself with
+/// small entries, so there is no point in less; with its name it fits into one, and into a request.
+pub const DOCUMENT: usize = 3072;
+
+/// An expression that selects documents, and with it the work of matching.
+pub const EXPRESSION: usize = 256;

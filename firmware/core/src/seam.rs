@@ -21,6 +21,17 @@ pub trait Dial {
     async fn dial(&mut self, host: &str, port: u16) -> Result<Self::Io<'_>, DialError>;
 }
 
+impl<D: Dial> Dial for &mut D {
+    type Io<'a>
+        = D::Io<'a>
+    where
+        Self: 'a;
+
+    async fn dial(&mut self, host: &str, port: u16) -> Result<Self::Io<'_>, DialError> {
+        (**self).dial(host, port).await
+    }
+}
+
 /// No dialler is one that waits for ever: a machine without a network.
 impl<D: Dial> Dial for Option<D> {
     type Io<'a>
@@ -62,9 +73,30 @@ impl DialError {
     }
 }
 
+/// The time of day, as far as the machine knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WallClock {
+    /// Seconds since the beginning of 1970, in UTC.
+    pub unix_seconds: i64,
+    /// What the local time is ahead of UTC.
+    pub utc_offset_minutes: i16,
+}
+
 /// The machine the hub runs on.
 pub trait Platform {
     /// A number that differs from one start to the next and from one hub to the next. It spreads the
     /// reconnects of many hubs; it is not a key.
     fn seed(&self) -> u64;
+
+    /// The time of day; none as long as nobody has set the clock.
+    fn wall_clock(&self) -> Option<WallClock>;
+
+    /// The volume of the speaker, in percent.
+    fn volume(&self) -> u8;
+
+    /// Sets the volume of the speaker, in percent.
+    fn set_volume(&self, percent: u8);
+
+    /// Restarts the hub. A machine does not return from it; a simulation may, and ends the hub soon.
+    fn restart(&self);
 }

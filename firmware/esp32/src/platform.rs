@@ -1,11 +1,16 @@
 //! The chip as the hub sees it, and what happens when the firmware itself fails.
 
+use core::sync::atomic::{AtomicU8, Ordering};
+
 use esp_hal::{delay::Delay, efuse, rng::Rng, system};
-use hub_core::Platform;
+use hub_core::{Platform, WallClock};
 
 /// Time for the last words to leave through USB, and a pause so that a fault at start-up does not become a
 /// storm of restarts.
 const LAST_WORDS_MILLISECONDS: u32 = 2000;
+
+/// The volume that the speaker is to have, in percent.
+static VOLUME: AtomicU8 = AtomicU8::new(50);
 
 /// The ESP32.
 #[derive(Clone, Copy)]
@@ -22,6 +27,23 @@ impl Platform for Chip {
             *byte ^= address;
         }
         u64::from_le_bytes(bytes)
+    }
+
+    /// Nobody sets the clock yet.
+    fn wall_clock(&self) -> Option<WallClock> {
+        None
+    }
+
+    fn volume(&self) -> u8 {
+        VOLUME.load(Ordering::Relaxed)
+    }
+
+    fn set_volume(&self, percent: u8) {
+        VOLUME.store(percent, Ordering::Relaxed);
+    }
+
+    fn restart(&self) {
+        system::software_reset()
     }
 }
 

@@ -8,12 +8,14 @@
 //! | `HEARTHWAVE_BROKER_USER`     | user name at the broker                   | no login                  |
 //! | `HEARTHWAVE_BROKER_PASSWORD` | its password                              | empty                     |
 //! | `HEARTHWAVE_HUB_ID`          | the hub's name in every topic             | `hub`                     |
+//! | `MCP_TOOL_PREFIX`            | before the names of the hub's tools       | `hub`; empty means none   |
+//! | `MCP_INCLUDE_EXAMPLE_TOOLS`  | `true` adds the example tools             | no example tools          |
 //!
 //! An empty variable counts as not set. All are checked at build time: a bad one fails the build with a
 //! sentence that says why. They end up readable in the flash image, so an image is as secret as its
 //! passwords.
 
-use hub_core::{Broker, Config, HubId};
+use hub_core::{Broker, Config, DEFAULT_TOOL_PREFIX, HubId};
 
 /// MQTT without TLS.
 const BROKER_PORT: u16 = 1883;
@@ -45,6 +47,11 @@ pub const HUB: Config<'static> = Config {
         set(option_env!("HEARTHWAVE_BROKER_USER")),
         set(option_env!("HEARTHWAVE_BROKER_PASSWORD")),
     ),
+    tool_prefix: match option_env!("MCP_TOOL_PREFIX") {
+        Some(prefix) => prefix,
+        None => DEFAULT_TOOL_PREFIX,
+    },
+    example_tools: matches!(option_env!("MCP_INCLUDE_EXAMPLE_TOOLS"), Some("true")),
 };
 
 /// An empty variable is how a shell or a CI file spells "not set".

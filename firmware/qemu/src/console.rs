@@ -33,9 +33,18 @@ pub fn start(level: LevelFilter) {
 /// Says why and stops the machine.
 pub fn fail(exit: Exit, why: Arguments) -> ! {
     print("FATAL", why);
+    switch((exit as u32) << 16 | 0x3333)
+}
+
+/// Starts the machine again from the beginning.
+pub fn restart() -> ! {
+    switch(0x7777)
+}
+
+fn switch(command: u32) -> ! {
     const POWER: *mut u32 = 0x10_0000 as *mut u32;
     // SAFETY: the machine's power switch; it stops there.
-    unsafe { POWER.write_volatile((exit as u32) << 16 | 0x3333) };
+    unsafe { POWER.write_volatile(command) };
     loop {
         riscv::asm::wfi();
     }

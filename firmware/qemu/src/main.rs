@@ -18,7 +18,7 @@ mod uart;
 mod usage;
 
 use embassy_executor::Spawner;
-use hub_core::{Config, Hub, Memory, Platform};
+use hub_core::{Config, DEFAULT_TOOL_PREFIX, Hub, Memory, Platform};
 use hub_tcp::TcpDial;
 use static_cell::ConstStaticCell;
 
@@ -49,6 +49,12 @@ async fn run(spawner: Spawner, settings: Settings) -> ! {
         spawner.spawn(usage::report(period).expect("spawned once"));
     }
 
-    let config = Config { id: settings.id, target: "qemu", broker: settings.broker };
+    let config = Config {
+        id: settings.id,
+        target: "qemu",
+        broker: settings.broker,
+        tool_prefix: DEFAULT_TOOL_PREFIX,
+        example_tools: false,
+    };
     Hub::new(config, MEMORY.take()).run(uart, dial, platform).await
 }

@@ -1,6 +1,13 @@
 //! The machine itself, as the hub's [`Platform`].
 
-use hub_core::Platform;
+use core::sync::atomic::{AtomicU8, Ordering};
+
+use hub_core::{Platform, WallClock};
+
+use crate::console;
+
+/// The volume that a speaker would have, in percent.
+static VOLUME: AtomicU8 = AtomicU8::new(50);
 
 /// The emulated machine.
 #[derive(Clone, Copy)]
@@ -18,6 +25,24 @@ impl Machine {
 impl Platform for Machine {
     fn seed(&self) -> u64 {
         self.seed
+    }
+
+    /// In UTC: the machine knows no other.
+    fn wall_clock(&self) -> Option<WallClock> {
+        let seconds = nanoseconds() / 1_000_000_000;
+        Some(WallClock { unix_seconds: seconds.try_into().ok()?, utc_offset_minutes: 0 })
+    }
+
+    fn volume(&self) -> u8 {
+        VOLUME.load(Ordering::Relaxed)
+    }
+
+    fn set_volume(&self, percent: u8) {
+        VOLUME.store(percent, Ordering::Relaxed);
+    }
+
+    fn restart(&self) {
+        console::restart()
     }
 }
 

@@ -5,6 +5,7 @@
 //! nothing recurses. Written by hand because the pull parsers without `alloc` hand out events, not the
 //! borrowed slices that let a value pass through the hub untouched.
 
+mod decimal;
 mod scan;
 mod text;
 mod value;
@@ -15,9 +16,10 @@ mod tests;
 
 use core::fmt;
 
+pub(crate) use decimal::Decimal;
 pub use text::Text;
 pub use value::{Items, Kind, Members, Value};
-pub use writer::{Encode, Overflow, Writer};
+pub use writer::{Encode, Mark, Opened, Overflow, Writer};
 
 /// Why a text is not a JSON document, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

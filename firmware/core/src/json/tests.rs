@@ -155,6 +155,75 @@ proptest! {
             Err(_) => prop_assert!(room < 6 * expected.len()),
         }
     }
+
+    #[test]
+    fn a_written_fraction_reads_back_bit_by_bit(bits: u64, near in -1e9..1e9f64) {
+        for number in [f64::from_bits(bits), near, near.trunc(), near / 1e12] {
+            let text = written(number);
+            let value = Value::parse(text.as_bytes()).unwrap();
+            if !number.is_finite() {
+                prop_assert_eq!(value.kind(), Kind::Null);
+                continue;
+            }
+            prop_assert_eq!(text.parse::<f64>().unwrap().to_bits(), number.to_bits(), "{}", text);
+            // It reads fast rather than to the last bit.
+            prop_assert!(serde_json::from_str::<f64>(&text).is_ok(), "{}", text);
+            // Rust prints as few digits, but not those of JavaScript where two are equally near.
+            let digits = |text: &str| {
+                let mantissa = text.split('e').next().unwrap_or_default().replace(['-', '.'], "");
+                mantissa.trim_matches('0').len()
+            };
+            prop_assert_eq!(digits(&text), digits(&std::format!("{number:e}")), "{}", text);
+            prop_assert_eq!(text.contains(['.', 'e']), number.fract() != 0.0 || number.abs() >= 1e21, "{}", text);
+        }
+    }
+}
+
+fn written(number: f64) -> String {
+    let mut buffer = [0; 32];
+    let mut writer = Writer::new(&mut buffer);
+    writer.value(number);
+    let length = writer.finish().unwrap();
+    String::from_utf8(buffer[..length].to_vec()).unwrap()
+}
+
+#[test]
+fn fractions_look_as_in_javascript() {
+    for (number, text) in [
+        (0.0, "0"),
+        // JavaScript drops this sign; with it, the same number reads back.
+        (-0.0, "-0"),
+        (4.0, "4"),
+        (-1.5, "-1.5"),
+        (0.1 + 0.2, "0.30000000000000004"),
+        (1.0 / 3.0, "0.3333333333333333"),
+        (100.0, "100"),
+        (1234.5678, "1234.5678"),
+        (9007199254740991.0, "9007199254740991"),
+        (9007199254740992.0, "9007199254740992"),
+        (123456789012345680000.0, "123456789012345680000"),
+        (1e20, "100000000000000000000"),
+        (1e21, "1e+21"),
+        (1.5e21, "1.5e+21"),
+        (-1e100, "-1e+100"),
+        (0.000001, "0.000001"),
+        (0.00000123, "0.00000123"),
+        (1e-7, "1e-7"),
+        (1.23e-7, "1.23e-7"),
+        (f64::MAX, "1.7976931348623157e+308"),
+        (f64::MIN_POSITIVE, "2.2250738585072014e-308"),
+        (5e-324, "5e-324"),
+        (f64::EPSILON, "2.220446049250313e-16"),
+        (5e15, "5000000000000000"),
+        // Halfway between two decimals: the even one.
+        (f64::from_bits(0xC313_B98B_492C_1DF1), "-1388008109180796.2"),
+        (2f64.powi(70), "1.1805916207174113e+21"),
+        (f64::NAN, "null"),
+        (f64::INFINITY, "null"),
+        (f64::NEG_INFINITY, "null"),
+    ] {
+        assert_eq!(written(number), text);
+    }
 }
 
 fn write(writer: &mut Writer<'_>, value: &Oracle) {

@@ -19,8 +19,13 @@ impl<'a> Text<'a> {
         self.escaped
     }
 
+    /// The text itself, if there are no escapes in it.
+    pub fn plain(&self) -> Option<&'a str> {
+        (!self.escaped.as_bytes().contains(&b'\\')).then_some(self.escaped)
+    }
+
     /// The characters it means.
-    pub fn chars(&self) -> impl Iterator<Item = char> + 'a {
+    pub fn chars(&self) -> impl Iterator<Item = char> + Clone + use<'a> {
         let mut rest = self.escaped.chars();
         core::iter::from_fn(move || match rest.next()? {
             '\\' => Some(match rest.next()? {
@@ -69,10 +74,34 @@ fn hex(rest: &mut core::str::Chars<'_>) -> Option<u32> {
     (0..4).try_fold(0, |unit, _| Some(unit << 4 | rest.next()?.to_digit(16)?))
 }
 
+/// Equal if they mean the same characters, whatever the escapes.
+impl PartialEq for Text<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        let (one, other) = after_same(self.escaped, other.escaped);
+        match (one.as_bytes().first(), other.as_bytes().first()) {
+            (Some(b'\\'), _) | (_, Some(b'\\')) => Text::new(one).chars().eq(Text::new(other).chars()),
+            (first, second) => first == second,
+        }
+    }
+}
+
 impl PartialEq<str> for Text<'_> {
     fn eq(&self, other: &str) -> bool {
-        self.chars().eq(other.chars())
+        let (one, other) = after_same(self.escaped, other);
+        match one.as_bytes().first() {
+            Some(b'\\') => Text::new(one).chars().eq(other.chars()),
+            first => first == other.as_bytes().first(),
+        }
     }
+}
+
+/// What is left of both after what is the same in them without a closer look: up to the first difference or escape.
+/// Names mostly differ early, and looking them up is most of the work on an object.
+fn after_same<'a>(one: &'a str, other: &'a str) -> (&'a str, &'a str) {
+    let pairs = one.bytes().zip(other.bytes());
+    let same = pairs.take_while(|(one, other)| one == other && *one != b'\\').count();
+    // Inside a character there is no escape, so it does not matter which rest it is.
+    (one.get(same..).unwrap_or("?"), other.get(same..).unwrap_or("!"))
 }
 
 impl fmt::Display for Text<'_> {

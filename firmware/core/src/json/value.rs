@@ -56,7 +56,10 @@ impl<'a> Value<'a> {
 
     /// Its text, if it is a string.
     pub fn as_text(&self) -> Option<Text<'a>> {
-        Some(Text::new(self.text.strip_prefix('"')?.strip_suffix('"')?))
+        match self.kind() {
+            Kind::String => Some(Text::new(self.text.get(1..self.text.len().checked_sub(1)?)?)),
+            _ => None,
+        }
     }
 
     /// Its value, if it is an integer that fits, written as one.
@@ -65,6 +68,16 @@ impl<'a> Value<'a> {
             Kind::Number => self.text.parse().ok(),
             _ => None,
         }
+    }
+
+    /// Its value, if it is an integer that fits, however it is written: `1.0` and `1e2` are integers too.
+    pub fn as_integer(&self) -> Option<i64> {
+        self.as_i64().or_else(|| {
+            let number: f64 =
+                if self.kind() == Kind::Number { self.text.parse().ok()? } else { return None };
+            let integer = number as i64;
+            (integer as f64 == number && number.abs() < 9e15).then_some(integer)
+        })
     }
 
     /// The value of the member `name`, if it is an object that has one. Of several, the last counts.
@@ -125,45 +138,53 @@ struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     fn next(&mut self) -> Option<Value<'a>> {
-        let rest = self.rest.trim_start_matches([' ', '\t', '\n', '\r', ',', ':']);
-        let (text, rest) = rest.split_at_checked(end_of_value(rest.as_bytes()))?;
-        self.rest = rest;
-        if text.is_empty() { None } else { Some(Value { text }) }
+        let bytes = self.rest.as_bytes();
+        let start = bytes.iter().position(|byte| !is_between(*byte))?;
+        let end = end_of_value(bytes, start);
+        let text = self.rest.get(start..end)?;
+        self.rest = self.rest.get(end..)?;
+        Some(Value { text })
     }
 }
 
-/// Where the checked value at the start of `bytes` ends.
-fn end_of_value(bytes: &[u8]) -> usize {
+/// Whether the byte separates two values.
+const fn is_between(byte: u8) -> bool {
+    matches!(byte, b',' | b':' | b' ' | b'\t' | b'\n' | b'\r')
+}
+
+/// Where the checked value at `start` ends. Most of the time that schemas and arguments take is spent here.
+fn end_of_value(bytes: &[u8], start: usize) -> usize {
+    let mut at = start;
     let mut depth = 0usize;
-    let mut in_string = false;
-    let mut escaped = false;
-    for (at, byte) in bytes.iter().enumerate() {
-        if in_string {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => {
-                    in_string = false;
-                    if depth == 0 {
-                        return at + 1;
-                    }
-                }
-                _ => {}
-            }
-            continue;
-        }
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
         match byte {
-            b'"' => in_string = true,
+            b'"' => at = end_of_string(bytes, at),
             b'{' | b'[' => depth += 1,
-            b'}' | b']' => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    return at + 1;
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ if depth > 0 => continue,
+            _ => {
+                while bytes.get(at).is_some_and(|byte| !is_between(*byte)) {
+                    at += 1;
                 }
             }
-            b',' | b':' | b' ' | b'\t' | b'\n' | b'\r' if depth == 0 => return at,
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    at
+}
+
+/// Where the string ends whose inside goes on at `at`.
+fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'"' => break,
+            b'\\' => at += 1,
             _ => {}
         }
     }
-    bytes.len()
+    at
 }

@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Write as _};
 
-use super::{Text, Value};
+use super::{Decimal, Text, Value};
 
 /// What was written did not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,11 @@ pub struct Writer<'b> {
     /// The next value in the open array or object comes after another one.
     comma: bool,
 }
+
+/// An object that is open. See [`Writer::open`].
+#[derive(Debug)]
+#[must_use]
+pub struct Opened;
 
 /// A place in what was written, to go back to. See [`Writer::rewind`].
 #[derive(Clone, Copy, Debug)]
@@ -45,9 +50,20 @@ impl<'b> Writer<'b> {
         self.overflow
     }
 
+    /// How many bytes are left; none after an overflow.
+    pub const fn room(&self) -> usize {
+        if self.overflow { 0 } else { self.buffer.len() - self.len }
+    }
+
     /// Remembers this place. Only between values, and only to be used within the same array or object.
     pub const fn mark(&self) -> Mark {
         Mark { len: self.len, comma: self.comma }
+    }
+
+    /// What was written since `mark`.
+    pub fn since(&self, mark: Mark) -> &str {
+        let bytes = self.buffer.get(mark.len..self.len).unwrap_or_default();
+        core::str::from_utf8(bytes).unwrap_or_default()
     }
 
     /// Forgets everything since `mark`, an overflow included.
@@ -55,6 +71,21 @@ impl<'b> Writer<'b> {
         self.len = mark.len;
         self.comma = mark.comma;
         self.overflow = false;
+    }
+
+    /// Opens an object whose members are written next, until [`close`](Self::close). For code that waits in between;
+    /// otherwise [`object`](Self::object) cannot be forgotten to be closed.
+    pub fn open(&mut self) -> Opened {
+        self.separate();
+        self.push(b"{");
+        self.comma = false;
+        Opened
+    }
+
+    /// Closes the object.
+    pub fn close(&mut self, _: Opened) {
+        self.push(b"}");
+        self.comma = true;
     }
 
     /// Writes an object whose members `members` writes with [`field`](Self::field).
@@ -87,6 +118,33 @@ impl<'b> Writer<'b> {
         name.encode(self);
         self.push(b":");
         self.comma = false;
+    }
+
+    /// Writes the name of a member as it came, whose value is written next.
+    pub fn key_text(&mut self, name: Text<'_>) {
+        self.separate();
+        name.encode(self);
+        self.push(b":");
+        self.comma = false;
+    }
+
+    /// Writes the name of a member, character by character, whose value is written next.
+    pub fn key_chars(&mut self, name: impl Iterator<Item = char>) {
+        self.separate();
+        self.push(b"\"");
+        name.for_each(|character| self.push_escaped(character.encode_utf8(&mut [0; 4])));
+        self.push(b"\":");
+        self.comma = false;
+    }
+
+    /// Writes a string whose text `write` writes, piece by piece.
+    pub fn string(&mut self, write: impl FnOnce(&mut dyn fmt::Write) -> fmt::Result) {
+        self.separate();
+        self.push(b"\"");
+        // Writing to the buffer cannot fail, and a failing `write` leaves a shorter text.
+        let _ = write(&mut Escaped(self));
+        self.push(b"\"");
+        self.comma = true;
     }
 
     fn nest(&mut self, open: &[u8], close: &[u8], inside: impl FnOnce(&mut Self)) {
@@ -171,19 +229,69 @@ impl Encode for bool {
 
 impl Encode for u64 {
     fn encode(&self, writer: &mut Writer<'_>) {
-        // No `core::fmt`: this is on the way of every reply.
-        let mut digits = [0u8; 20];
-        let mut rest = *self;
-        let mut start = digits.len();
-        for (at, digit) in digits.iter_mut().enumerate().rev() {
-            *digit = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            start = at;
-            if rest == 0 {
-                break;
+        writer.push(digits(*self, &mut [0; 20]));
+    }
+}
+
+/// A number in decimal. No `core::fmt`: this is on the way of every reply.
+fn digits(number: u64, room: &mut [u8; 20]) -> &[u8] {
+    let mut rest = number;
+    let mut start = room.len();
+    for (at, digit) in room.iter_mut().enumerate().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        start = at;
+        if rest == 0 {
+            break;
+        }
+    }
+    room.get(start..).unwrap_or_default()
+}
+
+/// The shortest text that reads back as the same number, laid out as JavaScript does: `4`, `0.1`, `1e+21`,
+/// `1e-7`. What JSON has no number for, infinities and NaN, is `null`.
+impl Encode for f64 {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        /// Up to here JavaScript writes a whole number with all its zeros.
+        const ZEROS: [u8; 21] = [b'0'; 21];
+
+        let Some(decimal) = Decimal::of(*self) else { return writer.push(b"null") };
+        if self.is_sign_negative() {
+            writer.push(b"-");
+        }
+        let mut room = [0; 20];
+        let digits = digits(decimal.digits, &mut room);
+        let count = digits.len() as i32;
+        // Where the point goes, counted from the first digit.
+        let point = count + decimal.exponent;
+        let zeros = |count: i32| ZEROS.get(..count.unsigned_abs() as usize).unwrap_or_default();
+        let (before, after) = digits.split_at_checked(point.max(0) as usize).unwrap_or((digits, b""));
+        match point {
+            1..=21 => {
+                writer.push(before);
+                if point > count {
+                    writer.push(zeros(point - count));
+                } else if point < count {
+                    writer.push(b".");
+                    writer.push(after);
+                }
+            }
+            -5..=0 => {
+                writer.push(b"0.");
+                writer.push(zeros(point));
+                writer.push(digits);
+            }
+            _ => {
+                let (first, rest) = digits.split_at_checked(1).unwrap_or_default();
+                writer.push(first);
+                if !rest.is_empty() {
+                    writer.push(b".");
+                    writer.push(rest);
+                }
+                writer.push(if point > 0 { b"e+" } else { b"e-" });
+                (point - 1).unsigned_abs().encode(writer);
             }
         }
-        writer.push(digits.get(start..).unwrap_or_default());
     }
 }
 
@@ -227,16 +335,19 @@ impl Encode for Text<'_> {
 /// A formatted text becomes a string.
 impl Encode for fmt::Arguments<'_> {
     fn encode(&self, writer: &mut Writer<'_>) {
-        struct Escaped<'w, 'b>(&'w mut Writer<'b>);
-        impl fmt::Write for Escaped<'_, '_> {
-            fn write_str(&mut self, text: &str) -> fmt::Result {
-                self.0.push_escaped(text);
-                Ok(())
-            }
-        }
         writer.push(b"\"");
         // Writing to the buffer cannot fail, and a failing `Display` leaves a shorter text.
         let _ = Escaped(writer).write_fmt(*self);
         writer.push(b"\"");
+    }
+}
+
+/// The inside of a string that is being written.
+struct Escaped<'w, 'b>(&'w mut Writer<'b>);
+
+impl fmt::Write for Escaped<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.push_escaped(text);
+        Ok(())
     }
 }

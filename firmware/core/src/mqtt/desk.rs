@@ -21,10 +21,11 @@ use super::sieve::Margin;
 use super::slot::{ReplyTo, Slots};
 use super::topic::Topics;
 use crate::config::Config;
-use crate::json::Value;
+use crate::json::{Value, Writer};
 use crate::limits;
 use crate::link::Status;
 use crate::log::{debug, info, warn};
+use crate::tool::Event;
 
 /// Handles what comes and goes.
 pub(super) struct Desk<'a> {
@@ -32,7 +33,10 @@ pub(super) struct Desk<'a> {
     target: &'a str,
     slots: &'a Slots,
     link: &'a Status,
+    tools: usize,
     subscription: Subscription,
+    /// An event that could not be told yet.
+    event: Option<Event>,
     replies: Replies,
     seen: Redeliveries,
 }
@@ -56,12 +60,14 @@ struct Refused {
 }
 
 impl<'a> Desk<'a> {
-    pub(super) fn new(config: &Config<'a>, slots: &'a Slots, link: &'a Status) -> Self {
+    pub(super) fn new(config: &Config<'a>, tools: usize, slots: &'a Slots, link: &'a Status) -> Self {
         Self {
             topics: Topics::new(config.id),
             target: config.target,
             slots,
             link,
+            tools,
+            event: None,
             subscription: Subscription::Missing,
             replies: Replies::new(),
             seen: Redeliveries::new(),
@@ -101,6 +107,7 @@ impl<'a> Desk<'a> {
                     info_due = !self.announce_info(connection).await?;
                 }
                 self.send_replies(connection).await?;
+                self.tell_events(connection).await?;
             }
 
             let no_answer = async {
@@ -185,8 +192,7 @@ impl<'a> Desk<'a> {
     /// Returns whether it need not be tried again.
     async fn announce_info<IO: Io>(&self, connection: &mut Connection<'_, '_, IO>) -> Result<bool, Lost> {
         let topic = self.topics.info();
-        let payload =
-            |buffer: &mut [u8]| info::write(self.target, crate::tools::TOOLS.len(), self.link, buffer);
+        let payload = |buffer: &mut [u8]| info::write(self.target, self.tools, self.link, buffer);
         let sent =
             publish(connection, Publication::new(&topic, payload).qos(QoS::AtLeastOnce).retain()).await?;
         if let Sent::Never = sent {
@@ -195,8 +201,33 @@ impl<'a> Desk<'a> {
         Ok(!matches!(sent, Sent::Later))
     }
 
+    /// Tells what was executed, as far as there is room.
+    async fn tell_events<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
+        let topic = self.topics.tool_events();
+        while let Some(event) = self.event.take().or_else(|| self.slots.next_event()) {
+            let payload = |buffer: &mut [u8]| {
+                let mut writer = Writer::new(buffer);
+                writer.object(|members| {
+                    members.field("name", event.name.as_str());
+                    members.field("success", event.success);
+                    members.field("execution_time_ms", event.milliseconds);
+                    members.field("slow", event.is_slow());
+                });
+                writer.finish()
+            };
+            if let Sent::Later =
+                publish(connection, Publication::new(&topic, payload).qos(QoS::AtLeastOnce)).await?
+            {
+                self.event = Some(event);
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Decides about a message, and puts what it asks into a free slot.
     fn receive(&mut self, message: &InboundPublish<'_>, margin: &Margin) -> Option<Refused> {
+        let received = Instant::now();
         let (topic, payload) = (message.topic(), message.payload());
         let size = margin.cut().unwrap_or(payload.len());
         let Some(name) = self.topics.request(topic) else {
@@ -234,6 +265,7 @@ impl<'a> Desk<'a> {
             // It fits: its size was looked at above.
             let _ = job.payload.extend_from_slice(payload);
             job.reply_to = reply_to;
+            job.received = received;
         });
         None
     }
@@ -251,7 +283,10 @@ impl<'a> Desk<'a> {
                 Ok::<_, ()>(room.len())
             };
             match publish(connection, job.reply_to.publication(payload).qos(REPLY_QOS)).await {
-                Ok(Sent::Now(Some(op))) => self.replies.sent(slot, Some(op)),
+                Ok(Sent::Now(Some(op))) => {
+                    debug!("mqtt: answered after {} us", job.received.elapsed().as_micros());
+                    self.replies.sent(slot, Some(op));
+                }
                 // A broker without QoS 1 acknowledges nothing.
                 Ok(Sent::Now(None)) => self.replies.release(slot),
                 Ok(Sent::Later) => break,

@@ -11,6 +11,8 @@ pub enum Request {
     /// `tool/call`: runs a tool.
     #[default]
     ToolCall,
+    /// `tool/list`: tells which tools there are.
+    ToolList,
 }
 
 impl Request {
@@ -18,6 +20,7 @@ impl Request {
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "tool/call" => Some(Self::ToolCall),
+            "tool/list" => Some(Self::ToolList),
             _ => None,
         }
     }
@@ -42,6 +45,10 @@ pub enum Refusal {
     LongName,
     /// The tool's arguments are no object.
     WrongArguments,
+    /// The format of a list is none that the hub knows.
+    WrongFormat,
+    /// The allowed tools are no list.
+    WrongAllowed,
     /// The transaction has no room in a reply.
     LongTransaction,
     /// The reply does not fit.
@@ -93,7 +100,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Busy => write!(f, "The hub is busy with {} requests; try again in a moment", limits::JOBS),
-            Self::Unknown => f.write_str("Unknown request; the hub answers request/tool/call"),
+            Self::Unknown => f.write_str("Unknown request; the hub answers tool/call and tool/list"),
             Self::TooLarge(size) => {
                 write!(f, "The request has {size} bytes; at most {} are possible", limits::REQUEST)
             }
@@ -107,6 +114,10 @@ impl fmt::Display for Refusal {
                 write!(f, "'name' is too long; a tool's name has at most {} bytes", limits::TOOL_NAME)
             }
             Self::WrongArguments => f.write_str("'arguments' must be an object"),
+            Self::WrongFormat => {
+                f.write_str("'format' must be one of: mcp, anthropic, openai, ollama, markdown")
+            }
+            Self::WrongAllowed => f.write_str("'allowed' must be an array of tool names"),
             Self::LongTransaction => {
                 write!(f, "'transaction' is too long; at most {} bytes are possible", limits::TRANSACTION)
             }

@@ -34,13 +34,14 @@ impl Default for Memory {
     }
 }
 
-/// Keeps a session with the broker for ever: requests go into `slots`, and `link` is announced. Whatever the
+/// Keeps a session with the broker for ever: requests go into `slots`, and `link` and the number of `tools` are announced. Whatever the
 /// broker does, it comes back, after a wait that grows with each failure.
 pub async fn run<D: Dial, P: Platform>(
     memory: &mut Memory,
     config: &Config<'_>,
     dial: &mut D,
     platform: &P,
+    tools: usize,
     slots: &Slots,
     link: &Status,
 ) -> ! {
@@ -53,7 +54,7 @@ pub async fn run<D: Dial, P: Platform>(
     };
     let margin = Margin::new();
     let mut backoff = Backoff::new(platform.seed());
-    let mut desk = Desk::new(config, slots, link);
+    let mut desk = Desk::new(config, tools, slots, link);
     let broker = &config.broker;
     let mut last_failure = "";
     loop {

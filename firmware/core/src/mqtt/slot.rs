@@ -8,13 +8,14 @@ use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
+use embassy_time::Instant;
 use heapless::Vec;
 use minimq::Publication;
 
 use super::request::{Refusal, Request};
 use super::topic::Topic;
-use crate::json::Overflow;
 use crate::limits;
+use crate::tool::Event;
 
 /// Where a reply goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,6 +63,8 @@ pub struct Job {
     pub payload: Vec<u8, { limits::REQUEST }>,
     /// Where the reply goes.
     pub reply_to: ReplyTo,
+    /// When it came.
+    pub received: Instant,
     reply: [u8; limits::REPLY],
     reply_len: usize,
 }
@@ -72,19 +75,21 @@ impl Job {
             request: Request::ToolCall,
             payload: Vec::new(),
             reply_to: ReplyTo::topic(Topic::new()),
+            received: Instant::MIN,
             reply: [0; limits::REPLY],
             reply_len: 0,
         }
     }
 
-    /// Lets `write` read the payload and write the reply, whose length it returns.
-    pub fn answer(
-        &mut self,
-        write: impl FnOnce(&[u8], &mut [u8]) -> Result<usize, Overflow>,
-    ) -> Result<(), Overflow> {
+    /// The payload to read, and the buffer to write the reply into; then comes [`replied`](Self::replied).
+    pub fn work(&mut self) -> (&[u8], &mut [u8]) {
         self.reply_len = 0;
-        self.reply_len = write(&self.payload, &mut self.reply)?;
-        Ok(())
+        (&self.payload, &mut self.reply)
+    }
+
+    /// The reply has this length.
+    pub fn replied(&mut self, length: usize) {
+        self.reply_len = length;
     }
 
     /// The reply's payload.
@@ -105,22 +110,42 @@ impl Slot {
     }
 }
 
-/// All slots of a hub.
+/// All slots of a hub, and what is to be told about the work in them.
 pub struct Slots {
     slots: [Slot; limits::JOBS],
     answered: Channel<NoopRawMutex, usize, { limits::JOBS }>,
+    events: Channel<NoopRawMutex, Event, { limits::EVENTS }>,
 }
 
 impl Slots {
     /// All free.
     pub const fn new() -> Self {
-        Self { slots: [const { Slot::new() }; limits::JOBS], answered: Channel::new() }
+        Self {
+            slots: [const { Slot::new() }; limits::JOBS],
+            answered: Channel::new(),
+            events: Channel::new(),
+        }
     }
 
     /// Forgets what an earlier run left half done.
     pub fn clear(&self) {
         self.slots.iter().for_each(|slot| slot.bell.reset());
         self.answered.clear();
+        self.events.clear();
+    }
+
+    /// Has an event told. If too many wait, the oldest is not.
+    pub fn tell(&self, event: Event) {
+        if self.events.is_full() {
+            let _ = self.events.try_receive();
+        }
+        // There is room now.
+        let _ = self.events.try_send(event);
+    }
+
+    /// The next event to be told.
+    pub(super) fn next_event(&self) -> Option<Event> {
+        self.events.try_receive().ok()
     }
 
     /// Works for ever on what comes into slot `index`: `work` writes the reply of a job.

@@ -34,6 +34,11 @@ impl<'a> Topics<'a> {
         self.join("/", "info")
     }
 
+    /// One message for each executed call.
+    pub fn tool_events(&self) -> Topic {
+        self.join("/", "event/tool")
+    }
+
     /// Matches every request.
     pub fn requests(&self) -> Topic {
         self.join(REQUEST, "#")

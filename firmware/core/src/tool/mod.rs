@@ -1,16 +1,23 @@
-//! Tools: what one is, how one is called, and what comes out.
+//! Tools: what one is, where they are kept, how one is called, and what comes out.
+//!
+//! A tool is declared as a `static` next to its handler ([`Tool`]), kept under its final name in the [`Registry`],
+//! shown to people and models as text ([`describe`]) or as a provider's JSON ([`Format`]), and called through
+//! [`execute`], which looks it up, checks the arguments, runs it in bounded time and writes the result object.
 
-mod call;
+mod declared;
+mod definition;
+mod describe;
+mod execute;
+mod format;
+mod names;
+mod outcome;
+mod registry;
 
-pub use call::call;
-
-use crate::json::{Value, Writer};
-
-/// A tool the hub offers, declared as a `static` next to its handler.
-#[derive(Debug)]
-pub struct Tool {
-    /// Unique among the hub's tools.
-    pub name: &'static str,
-    /// What runs: reads the arguments, an object, and writes one value as the result.
-    pub handler: fn(arguments: Value<'_>, result: &mut Writer<'_>),
-}
+pub use declared::DeclaredTools;
+pub use definition::{Example, Implementation, Tool};
+pub use describe::describe;
+pub use execute::{Event, Handlers, execute};
+pub use format::Format;
+pub use names::normalise;
+pub use outcome::{ErrorType, Failure, Success};
+pub use registry::{Full, Name, Registry};

@@ -1,11 +1,28 @@
-//! `echo`: gives back what it was called with, to test the way to the hub.
+//! `echo`: gives back what it was called with. (A tool's parts are explained in this folder's README.md.)
 
+use super::Toolbox;
 use crate::json::{Value, Writer};
-use crate::tool::Tool;
+use crate::tool::{Example, Failure, Implementation, Success, Tool};
 
-/// Answers `{"echo": <arguments>}`.
-pub(super) static TOOL: Tool = Tool { name: "echo", handler: echo };
+pub(super) static TOOL: Tool = Tool {
+    name: "echo",
+    description: "Gives back its arguments.\n\nFor testing the way to the hub: whatever arguments it is called with come \
+                  back unchanged.",
+    schema: r#"{"type":"object","properties":{"text":{"type":"string","description":"Any text; other arguments are given back too"}}}"#,
+    usage: "echo({\"text\": \"...\"})",
+    examples: &[Example {
+        code: "echo({\"text\": \"hello\"})  ->  {\"echo\": {\"text\": \"hello\"}}",
+        explanation: "Shows that calls arrive and answers come back.",
+    }],
+    implementation: Implementation::Builtin("echo"),
+    ..Tool::PLAIN
+};
 
-fn echo(arguments: Value<'_>, result: &mut Writer<'_>) {
+pub(super) async fn run<P>(
+    _: &Toolbox<'_, P>,
+    arguments: Value<'_>,
+    result: &mut Writer<'_>,
+) -> Result<Success, Failure> {
     result.object(|object| object.field("echo", arguments));
+    Ok(Success::PLAIN)
 }

@@ -1,0 +1,326 @@
+//! Two stacks: operators that wait for their right side, and the values between them.
+
+use heapless::Vec;
+
+use super::function::{self, Function};
+use super::token::{Token, Tokens};
+use super::{Fault, Reason};
+use crate::limits::{MATH_ARGUMENTS, MATH_DEPTH, MATH_EXPRESSION};
+
+// Offsets and counts are kept in small numbers.
+const _: () = assert!(MATH_EXPRESSION <= u16::MAX as usize && MATH_ARGUMENTS < u8::MAX as usize);
+
+/// The value of `expression`, which is at most [`MATH_EXPRESSION`] long.
+pub(super) fn run(expression: &str) -> Result<f64, Fault<'_>> {
+    let mut evaluator = Evaluator {
+        tokens: Tokens::new(expression),
+        waiting: Vec::new(),
+        values: Vec::new(),
+        lead: Lead::None,
+        tail: Tail::Closed,
+    };
+    if evaluator.tokens.peek() == Token::End {
+        // Nothing, or something that is no word.
+        evaluator.tokens.next()?;
+        return Err((0, Reason::Empty));
+    }
+    loop {
+        evaluator.operand()?;
+        if evaluator.operators()? == Next::End {
+            return Ok(evaluator.values.pop().unwrap_or_default());
+        }
+    }
+}
+
+struct Evaluator<'e> {
+    tokens: Tokens<'e>,
+    waiting: Vec<Waiting, MATH_DEPTH>,
+    values: Vec<f64, { MATH_DEPTH + MATH_ARGUMENTS }>,
+    /// What stands before the current operand.
+    lead: Lead,
+    /// How the current operand ends.
+    tail: Tail,
+}
+
+/// What stands directly before an operand and belongs to it.
+#[derive(Clone, Copy, PartialEq)]
+enum Lead {
+    None,
+    /// One sign.
+    Sign,
+    /// Two signs or more, or the operand is an exponent.
+    More,
+}
+
+/// How an operand ends; on this depends what may follow it.
+#[derive(Clone, Copy, PartialEq)]
+enum Tail {
+    /// With the digits of a number.
+    Digits,
+    /// With a name, a closing bracket or `!`.
+    Closed,
+    /// With the sign of a percentage.
+    Percent,
+}
+
+/// What comes after an operand and its operators.
+#[derive(PartialEq)]
+enum Next {
+    Operand,
+    End,
+}
+
+/// Waits for its right side, or for its closing bracket.
+struct Waiting {
+    at: u16,
+    what: What,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Open { lead: Lead },
+    Call { function: &'static Function, arguments: u8, lead: Lead },
+    Operator(Operator),
+}
+
+/// From the loosest to the tightest.
+#[derive(Clone, Copy, PartialEq)]
+enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    /// A product of two operands side by side.
+    Beside,
+    /// A plain number divided by a plain number, before an operand at its side: the `1/2` of `1/2 pi`.
+    Ratio,
+    Negate,
+    Power,
+}
+
+impl Operator {
+    const fn precedence(self) -> u8 {
+        match self {
+            Self::Add | Self::Subtract => 1,
+            Self::Multiply | Self::Divide | Self::Modulo => 2,
+            Self::Beside => 3,
+            Self::Ratio => 4,
+            Self::Negate => 5,
+            Self::Power => 6,
+        }
+    }
+}
+
+impl<'e> Evaluator<'e> {
+    /// Reads one operand with all that opens before it: signs, brackets, calls.
+    fn operand(&mut self) -> Result<(), Fault<'e>> {
+        loop {
+            let (at, token) = self.tokens.next()?;
+            match token {
+                Token::Number(number) => {
+                    self.tail = Tail::Digits;
+                    return self.push(at, number);
+                }
+                Token::Name(name) => {
+                    let called = self.tokens.peek() == Token::Sign('(');
+                    match (Function::find(name), function::constant(name)) {
+                        (Some(function), _) if called => {
+                            self.tokens.next()?;
+                            self.wait(at, What::Call { function, arguments: 1, lead: self.lead })?;
+                            if self.tokens.peek() == Token::Sign(')') {
+                                return Err((at, function.miscalled()));
+                            }
+                            self.lead = Lead::None;
+                        }
+                        (Some(_), _) => return Err((at, Reason::NotCalled(name))),
+                        (None, Some(_)) if called => return Err((at, Reason::NotAFunction(name))),
+                        (None, Some(value)) => {
+                            self.tail = Tail::Closed;
+                            return self.push(at, value);
+                        }
+                        (None, None) if called => return Err((at, Reason::UnknownFunction(name))),
+                        (None, None) => return Err((at, Reason::UnknownName(name))),
+                    }
+                }
+                Token::Sign('(') => {
+                    self.wait(at, What::Open { lead: self.lead })?;
+                    self.lead = Lead::None;
+                }
+                Token::Sign(sign @ ('+' | '-')) => {
+                    if sign == '-' {
+                        self.wait(at, What::Operator(Operator::Negate))?;
+                    }
+                    self.lead = if self.lead == Lead::None { Lead::Sign } else { Lead::More };
+                }
+                Token::Sign(_) | Token::End => return Err((at, Reason::Expected("a number or '('"))),
+            }
+        }
+    }
+
+    /// Reads what follows an operand, up to where the next one starts.
+    fn operators(&mut self) -> Result<Next, Fault<'e>> {
+        loop {
+            let before = self.tokens;
+            let (at, token) = self.tokens.next()?;
+            let percent = self.tail == Tail::Percent;
+            let operator = match token {
+                Token::End => {
+                    self.settle(0)?;
+                    return match self.waiting.last() {
+                        None => Ok(Next::End),
+                        Some(_) => Err((at, Reason::Expected("')'"))),
+                    };
+                }
+                Token::Sign(')') => {
+                    self.close(at)?;
+                    continue;
+                }
+                Token::Sign(',') => {
+                    self.comma(at)?;
+                    self.lead = Lead::None;
+                    return Ok(Next::Operand);
+                }
+                Token::Sign('!') if !percent => {
+                    let value = self.values.pop().unwrap_or_default();
+                    let value = check(function::factorial(value), "!").map_err(|reason| (at, reason))?;
+                    self.push(at, value)?;
+                    self.tail = Tail::Closed;
+                    continue;
+                }
+                Token::Sign('%') if !percent && !self.tokens.peek().starts_operand() => {
+                    self.settle(Operator::Negate.precedence())?;
+                    let value = self.values.pop().unwrap_or_default();
+                    self.push(at, value / 100.0)?;
+                    self.tail = Tail::Percent;
+                    continue;
+                }
+                Token::Sign('^') if !percent => {
+                    // Nothing settles: what waits for this operand waits for its power.
+                    self.wait(at, What::Operator(Operator::Power))?;
+                    self.lead = Lead::More;
+                    return Ok(Next::Operand);
+                }
+                Token::Sign('+') => Operator::Add,
+                Token::Sign('-') => Operator::Subtract,
+                Token::Sign('*') => Operator::Multiply,
+                Token::Sign('/') if self.ratio() => Operator::Ratio,
+                Token::Sign('/') => Operator::Divide,
+                Token::Sign('%') | Token::Name("mod") => Operator::Modulo,
+                Token::Name(_) | Token::Sign('(') => Operator::Beside,
+                // Two numbers side by side are a slip more often than a product.
+                Token::Number(_) if self.tail == Tail::Closed && self.lead == Lead::None => Operator::Beside,
+                Token::Number(_) => return Err((at, Reason::Expected("an operator"))),
+                Token::Sign(sign) => return Err((at, Reason::Unexpected(sign))),
+            };
+            if operator == Operator::Beside {
+                self.tokens = before;
+            }
+            self.settle(operator.precedence())?;
+            self.wait(at, What::Operator(operator))?;
+            self.lead = Lead::None;
+            return Ok(Next::Operand);
+        }
+    }
+
+    /// Whether the `/` just read stands between plain numbers and the second has another operand at its side.
+    fn ratio(&self) -> bool {
+        let mut ahead = self.tokens;
+        self.tail == Tail::Digits
+            && self.lead != Lead::More
+            && matches!(ahead.next(), Ok((_, Token::Number(_))))
+            && match ahead.peek() {
+                Token::Name(name) => name != "mod",
+                next => next == Token::Sign('('),
+            }
+    }
+
+    /// The end of a bracket or a call.
+    fn close(&mut self, at: usize) -> Result<(), Fault<'e>> {
+        self.settle(0)?;
+        match self.waiting.pop() {
+            Some(Waiting { what: What::Open { lead }, .. }) => self.lead = lead,
+            Some(Waiting { at, what: What::Call { function, arguments, lead } }) => {
+                let at = usize::from(at);
+                let start = self.values.len().saturating_sub(usize::from(arguments));
+                let value = function.call(self.values.get(start..).unwrap_or_default());
+                self.values.truncate(start);
+                self.push(at, value.map_err(|reason| (at, reason))?)?;
+                self.lead = lead;
+            }
+            _ => return Err((at, Reason::Unexpected(')'))),
+        }
+        self.tail = Tail::Closed;
+        Ok(())
+    }
+
+    /// The end of one argument, and another one comes.
+    fn comma(&mut self, at: usize) -> Result<(), Fault<'e>> {
+        self.settle(0)?;
+        match self.waiting.last_mut() {
+            Some(Waiting { what: What::Call { arguments, .. }, .. }) => {
+                if usize::from(*arguments) == MATH_ARGUMENTS {
+                    return Err((at, Reason::TooManyArguments));
+                }
+                *arguments += 1;
+                Ok(())
+            }
+            _ => Err((at, Reason::Comma)),
+        }
+    }
+
+    /// Applies the waiting operators that bind at least as tightly as `precedence`, up to an open bracket.
+    fn settle(&mut self, precedence: u8) -> Result<(), Fault<'e>> {
+        let mut percent = self.tail == Tail::Percent;
+        while let Some(&Waiting { at, what: What::Operator(operator) }) = self.waiting.last()
+            && operator.precedence() >= precedence
+        {
+            self.waiting.pop();
+            let at = usize::from(at);
+            let right = self.values.pop().unwrap_or_default();
+            let value = if operator == Operator::Negate {
+                Ok(-right)
+            } else {
+                let left = self.values.pop().unwrap_or_default();
+                apply(operator, left, right, percent)
+            };
+            self.push(at, value.map_err(|reason| (at, reason))?)?;
+            percent = false;
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, at: usize, value: f64) -> Result<(), Fault<'e>> {
+        self.values.push(value).map_err(|_| (at, Reason::TooDeep))
+    }
+
+    fn wait(&mut self, at: usize, what: What) -> Result<(), Fault<'e>> {
+        self.waiting.push(Waiting { at: at as u16, what }).map_err(|_| (at, Reason::TooDeep))
+    }
+}
+
+/// A sum with a percentage on its right counts it from its left.
+fn apply(operator: Operator, left: f64, right: f64, percent: bool) -> Result<f64, Reason<'static>> {
+    let part = if percent { left * right } else { right };
+    let (value, name) = match operator {
+        Operator::Add => (left + part, "+"),
+        Operator::Subtract | Operator::Negate => (left - part, "-"),
+        Operator::Multiply | Operator::Beside => (left * right, "*"),
+        Operator::Divide | Operator::Ratio if right == 0.0 => return Err(Reason::DivisionByZero),
+        Operator::Divide | Operator::Ratio => (left / right, "/"),
+        Operator::Modulo => (function::modulo(left, right), "%"),
+        Operator::Power => (libm::pow(left, right), "^"),
+    };
+    check(value, name)
+}
+
+/// Refuses what is no finite number.
+pub(super) fn check(value: f64, name: &'static str) -> Result<f64, Reason<'static>> {
+    if value.is_nan() {
+        Err(Reason::Undefined(name))
+    } else if value.is_infinite() {
+        Err(Reason::NotFinite)
+    } else {
+        Ok(value)
+    }
+}

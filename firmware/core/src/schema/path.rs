@@ -1,0 +1,80 @@
+//! The way from the parameters to the value that is looked at.
+
+use crate::json::Text;
+use crate::limits::SCHEMA_PATH;
+
+/// A path such as `target.rooms[2]`. Empty for the parameters as a whole; what does not fit is cut and marked
+/// with `…`.
+#[derive(Clone, Debug)]
+pub struct Path {
+    text: heapless::String<SCHEMA_PATH>,
+    cut: bool,
+}
+
+/// A place on the way, to go back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    len: usize,
+    cut: bool,
+}
+
+impl Path {
+    const MORE: char = '…';
+
+    pub(super) const fn new() -> Self {
+        Self { text: heapless::String::new(), cut: false }
+    }
+
+    /// The path as text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark { len: self.text.len(), cut: self.cut }
+    }
+
+    /// Goes back to `mark`, which lies on the way here.
+    pub(super) fn rewind(&mut self, mark: Mark) {
+        self.text.truncate(mark.len);
+        self.cut = mark.cut;
+    }
+
+    /// Goes on to the member `name`.
+    pub(super) fn enter(&mut self, name: Text<'_>) {
+        if !self.text.is_empty() {
+            self.push('.');
+        }
+        for character in name.chars() {
+            if self.cut {
+                break;
+            }
+            self.push(character);
+        }
+    }
+
+    /// Goes on to the item at `index`.
+    pub(super) fn enter_item(&mut self, index: usize) {
+        let mut unit = 1;
+        while index / unit >= 10 {
+            unit *= 10;
+        }
+        self.push('[');
+        // No `core::fmt`: this is done for every item, and hardly ever shown.
+        while unit > 0 {
+            self.push(char::from(b'0' + (index / unit % 10) as u8));
+            unit /= 10;
+        }
+        self.push(']');
+    }
+
+    fn push(&mut self, character: char) {
+        let room = SCHEMA_PATH.saturating_sub(self.text.len());
+        if self.cut {
+            return;
+        }
+        self.cut = room < character.len_utf8() + Self::MORE.len_utf8();
+        // There is always room for the mark, because it was left free.
+        let _ = self.text.push(if self.cut { Self::MORE } else { character });
+    }
+}

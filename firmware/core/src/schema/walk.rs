@@ -1,0 +1,94 @@
+//! Goes through a schema and the schemas inside it.
+
+use super::keyword::Keyword;
+use crate::json::{Items, Kind, Members, Text, Value};
+use crate::limits::{JSON_DEPTH, SCHEMA_UNKNOWN};
+
+/// The keywords that [`validate`](super::validate) does not check, each once, up to
+/// [`SCHEMA_UNKNOWN`] of them. What says nothing about valid values, such as `title` or `format`, is not
+/// among them.
+pub fn unknown_keywords(schema: Value<'_>) -> impl Iterator<Item = Text<'_>> {
+    let mut seen = heapless::Vec::<Text<'_>, SCHEMA_UNKNOWN>::new();
+    Walk::new(schema)
+        .flat_map(|(_, schema)| schema.members())
+        .filter(|(name, value)| !Keyword::covers(*name, *value))
+        .map(|(name, _)| name)
+        .filter(move |name| !seen.contains(name) && seen.push(*name).is_ok())
+}
+
+/// The parameters without a description, those inside others included.
+pub fn undescribed(schema: Value<'_>) -> impl Iterator<Item = Text<'_>> {
+    Walk::new(schema).filter_map(|(name, schema)| {
+        let description = schema.get("description").and_then(|description| description.as_text());
+        let empty = description.is_none_or(|text| text.chars().all(char::is_whitespace));
+        name.filter(|_| empty)
+    })
+}
+
+/// Every schema of a schema, itself first, with its name if it is that of a parameter. Costs a pass over the text for
+/// each level.
+struct Walk<'s> {
+    start: Option<Value<'s>>,
+    /// A level of this is at least a level of the text, so that it is never full.
+    open: heapless::Vec<Level<'s>, JSON_DEPTH>,
+}
+
+/// What is left of an opened array or object.
+enum Level<'s> {
+    Keywords(Members<'s>),
+    Parameters(Members<'s>),
+    Alternatives(Items<'s>),
+}
+
+impl<'s> Walk<'s> {
+    const fn new(schema: Value<'s>) -> Self {
+        Self { start: Some(schema), open: heapless::Vec::new() }
+    }
+
+    fn enter(&mut self, level: Level<'s>) {
+        let entered = self.open.push(level);
+        debug_assert!(entered.is_ok(), "a level of a walk is a level of the text");
+    }
+}
+
+impl<'s> Iterator for Walk<'s> {
+    type Item = (Option<Text<'s>>, Value<'s>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let found = match self.start.take() {
+            Some(schema) => (None, schema),
+            None => loop {
+                let next = match self.open.last_mut()? {
+                    Level::Keywords(members) => match members.next() {
+                        Some((keyword, value)) => match (Keyword::named(keyword), value.kind()) {
+                            (Some(Keyword::Properties), Kind::Object) => {
+                                self.enter(Level::Parameters(value.members()));
+                                continue;
+                            }
+                            (Some(Keyword::AnyOf | Keyword::OneOf | Keyword::AllOf), Kind::Array) => {
+                                self.enter(Level::Alternatives(value.items()));
+                                continue;
+                            }
+                            (
+                                Some(Keyword::Items | Keyword::AdditionalProperties | Keyword::Not),
+                                Kind::Object,
+                            ) => Some((None, value)),
+                            _ => continue,
+                        },
+                        None => None,
+                    },
+                    Level::Parameters(members) => members.next().map(|(name, schema)| (Some(name), schema)),
+                    Level::Alternatives(items) => items.next().map(|schema| (None, schema)),
+                };
+                match next {
+                    Some(found) => break found,
+                    None => self.open.pop(),
+                };
+            },
+        };
+        if found.1.kind() == Kind::Object {
+            self.enter(Level::Keywords(found.1.members()));
+        }
+        Some(found)
+    }
+}

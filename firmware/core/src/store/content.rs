@@ -1,0 +1,268 @@
+//! Expressions that select documents.
+//!
+//! `lang/python+rust*,guidelines` is two expressions: the documents `python` and those that start with `rust` in the
+//! category `lang`, and all of the category `guidelines`. `*` stands for any characters and `?` for one. Documents
+//! come in the order in which the expression names them, those of one pattern sorted by name, and none twice.
+
+use core::fmt;
+use core::ops::ControlFlow;
+
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+
+use super::error::{Fault, Part};
+use super::key::{self, Key};
+use super::names::{Names, Record};
+use super::{Store, StoreError, read, readable};
+use crate::limits;
+
+/// A document that comes with the firmware.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Builtin<'a> {
+    /// What it belongs to.
+    pub category: &'a str,
+    /// Unique in its category. A stored document of the same name replaces it.
+    pub name: &'a str,
+    /// What it says.
+    pub text: &'a str,
+}
+
+/// A document that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Document<'a> {
+    /// What it belongs to.
+    pub category: &'a str,
+    /// Unique in its category.
+    pub name: &'a str,
+    /// What it says.
+    pub text: &'a str,
+    /// Whether it is from the store, and not built in.
+    pub stored: bool,
+}
+
+/// A checked expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expression<'a> {
+    text: &'a str,
+}
+
+/// Why a text is not an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// Which of the expressions between commas, from 1.
+    pub number: usize,
+    /// What is wrong with it.
+    pub reason: Reason,
+}
+
+/// What is wrong with an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// All of them together are longer than [`limits::EXPRESSION`].
+    TooLong,
+    /// There is nothing between two commas, or nothing at all.
+    Empty,
+    /// No category can be called that.
+    Category(Fault),
+    /// A pattern is missing after `/`, or before or after `+`.
+    NoPattern,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.number;
+        match self.reason {
+            Reason::TooLong => write!(f, "the expression has more than {} bytes", limits::EXPRESSION),
+            Reason::Empty => write!(f, "expression {number} is empty"),
+            Reason::Category(fault) => {
+                write!(f, "expression {number}: {}", StoreError::Name(Part::Category, fault))
+            }
+            Reason::NoPattern => write!(f, "expression {number} lacks a pattern: write category/pattern"),
+        }
+    }
+}
+
+impl core::error::Error for Malformed {}
+
+/// A category and one pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Term<'a> {
+    category: &'a str,
+    pattern: &'a str,
+}
+
+impl Term<'_> {
+    fn matches(&self, category: &str, name: &str) -> bool {
+        self.category == category && matches(self.pattern, name)
+    }
+}
+
+impl<'a> Expression<'a> {
+    /// Checks an expression. White space around its parts does not count.
+    pub fn parse(text: &'a str) -> Result<Self, Malformed> {
+        if text.len() > limits::EXPRESSION {
+            return Err(Malformed { number: 1, reason: Reason::TooLong });
+        }
+        for (index, expression) in text.split(',').enumerate() {
+            let malformed = |reason| Malformed { number: index + 1, reason };
+            if expression.trim().is_empty() {
+                return Err(malformed(Reason::Empty));
+            }
+            for term in terms(expression) {
+                if let Err(fault) = key::check(Part::Category, term.category) {
+                    return Err(malformed(Reason::Category(fault)));
+                }
+                if term.pattern.is_empty() {
+                    return Err(malformed(Reason::NoPattern));
+                }
+            }
+        }
+        Ok(Self { text })
+    }
+
+    /// Whether it selects a document.
+    pub fn selects(&self, category: &str, name: &str) -> bool {
+        self.terms().any(|term| term.matches(category, name))
+    }
+
+    fn terms(&self) -> impl Iterator<Item = Term<'a>> + use<'a> {
+        self.text.split(',').flat_map(terms)
+    }
+}
+
+/// The terms of an expression between commas.
+fn terms(expression: &str) -> impl Iterator<Item = Term<'_>> {
+    let (category, patterns) = expression.split_once('/').unwrap_or((expression, "*"));
+    let category = category.trim();
+    patterns.split('+').map(move |pattern| Term { category, pattern: pattern.trim() })
+}
+
+/// Whether a name is what a pattern stands for.
+///
+/// Goes back to the last `*` alone, which is enough, so the work is at most the product of the lengths.
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
+    let (mut pattern, mut name) = (pattern.chars(), name.chars());
+    // After the last `*`: the pattern from there, and the name from where that is tried.
+    let mut star = None;
+    loop {
+        let wanted = pattern.next();
+        if wanted == Some('*') {
+            star = Some((pattern.clone(), name.clone()));
+            continue;
+        }
+        match (wanted, name.next()) {
+            (None, None) => return true,
+            (Some(_), None) => return false,
+            (Some(wanted), Some(found)) if wanted == '?' || wanted == found => {}
+            (_, Some(_)) => {
+                let Some((after, from)) = &mut star else { return false };
+                // The star takes one character more.
+                from.next();
+                (pattern, name) = (after.clone(), from.clone());
+            }
+        }
+    }
+}
+
+/// Stored and built-in documents together.
+struct Library<'a> {
+    names: &'a Names,
+    builtins: &'a [Builtin<'a>],
+}
+
+/// A document, wherever it is.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    category: &'a str,
+    name: &'a str,
+    source: Source<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Stored(Record<'a>),
+    Builtin(&'a str),
+}
+
+impl<'a> Library<'a> {
+    /// The first document after one, or of all.
+    fn after(&self, last: Option<(&str, &str)>) -> Option<Place<'a>> {
+        let stored = self.names.iter().filter_map(|record| match Key::decode(record.key)? {
+            Key::Document { category, name } => {
+                Some(Place { category, name, source: Source::Stored(record) })
+            }
+            Key::Flag(..) | Key::Setting(_) => None,
+        });
+        let builtin = self.builtins.iter().map(|builtin| Place {
+            category: builtin.category,
+            name: builtin.name,
+            source: Source::Builtin(builtin.text),
+        });
+        // Of two with the same name the first counts.
+        stored
+            .chain(builtin)
+            .filter(|place| last.is_none_or(|last| (place.category, place.name) > last))
+            .min_by_key(|place| (place.category, place.name))
+    }
+}
+
+impl<F: MultiwriteNorFlash> Store<'_, F> {
+    /// Shows the documents that `expression` selects, in its order, until `visit` breaks. Returns how many were
+    /// shown. Stored documents that are damaged are passed over.
+    pub async fn content(
+        &mut self,
+        expression: Expression<'_>,
+        builtins: &[Builtin<'_>],
+        mut visit: impl FnMut(Document<'_>) -> ControlFlow<()>,
+    ) -> Result<usize, StoreError> {
+        let (map, memory) = self.ready().await?;
+        let library = Library { names: &memory.names, builtins };
+        let mut shown = 0;
+        for (index, term) in expression.terms().enumerate() {
+            // No name is empty, so this is before all of them.
+            let mut last = "";
+            while let Some(place) = library.after(Some((term.category, last))) {
+                let Place { category, name, source } = place;
+                if category != term.category {
+                    break;
+                }
+                last = name;
+                let first = expression.terms().position(|term| term.matches(category, name));
+                if first != Some(index) {
+                    continue;
+                }
+                let text = match source {
+                    Source::Builtin(text) => text,
+                    Source::Stored(record) => match readable(read(map, &mut memory.buffer, record).await)? {
+                        Some(text) => text,
+                        None => continue,
+                    },
+                };
+                shown += 1;
+                let stored = matches!(source, Source::Stored(_));
+                if visit(Document { category, name, text, stored }).is_break() {
+                    return Ok(shown);
+                }
+            }
+        }
+        Ok(shown)
+    }
+
+    /// Shows the names of all documents, sorted by category and name, until `visit` breaks: category, name, and
+    /// whether it is from the store.
+    pub async fn documents(
+        &mut self,
+        builtins: &[Builtin<'_>],
+        mut visit: impl FnMut(&str, &str, bool) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let (_, memory) = self.ready().await?;
+        let library = Library { names: &memory.names, builtins };
+        let mut last = None;
+        while let Some(Place { category, name, source }) = library.after(last) {
+            last = Some((category, name));
+            if visit(category, name, matches!(source, Source::Stored(_))).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! What can go wrong, by who has to act.
+
+use core::fmt;
+
+use embedded_storage_async::nor_flash::{NorFlashError, NorFlashErrorKind};
+
+use crate::json;
+
+/// Why the store did not do what it was asked. After any of these every entry is as it was, but for one case:
+/// after [`Flash`](Self::Flash) the entry that was being written has its old or its new value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreError {
+    /// The name cannot be one.
+    Name(Part, Fault),
+    /// The value is longer than one may be.
+    TooLarge {
+        /// Which value.
+        part: Part,
+        /// Its length in bytes.
+        length: usize,
+        /// The most it may have.
+        limit: usize,
+    },
+    /// The value of a flag is not JSON.
+    NotJson(json::Error),
+    /// There is no room left.
+    Full(Room),
+    /// The caller's buffer is too small for the value, which has this many bytes.
+    Buffer(usize),
+    /// The entry cannot be read back. Setting or deleting it makes it good.
+    Corrupt,
+    /// The flash took a value and did not keep it: it is worn out. The old value is still there.
+    Worn,
+    /// The flash is no place for a store: it has this many bytes, fewer than three pages, or pages that are
+    /// too small.
+    Unsuitable(usize),
+    /// The flash reports a failure of its own.
+    Flash(NorFlashErrorKind),
+}
+
+/// What a name or a value is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A setting.
+    Setting,
+    /// A flag.
+    Flag,
+    /// A project.
+    Project,
+    /// A document.
+    Document,
+    /// A category of documents.
+    Category,
+}
+
+/// What is wrong with a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It is empty.
+    Empty,
+    /// It has more bytes than this.
+    TooLong(usize),
+    /// It has a character in it that names must not have.
+    Character(char),
+    /// It starts or ends with a space.
+    Space,
+}
+
+/// What has run out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// The flash.
+    Flash,
+    /// [`STORE_ENTRIES`](crate::limits::STORE_ENTRIES).
+    Entries,
+    /// [`STORE_NAMES`](crate::limits::STORE_NAMES).
+    Names,
+}
+
+impl StoreError {
+    pub(super) fn flash(error: impl NorFlashError) -> Self {
+        Self::Flash(error.kind())
+    }
+}
+
+impl Part {
+    /// The word for it.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Setting => "setting",
+            Self::Flag => "flag",
+            Self::Project => "project",
+            Self::Document => "document",
+            Self::Category => "category",
+        }
+    }
+}
+
+/// For the person or the model that asked.
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Name(part, fault) => {
+                write!(f, "the name of a {} ", part.text())?;
+                match fault {
+                    Fault::Empty => write!(f, "must not be empty"),
+                    Fault::TooLong(limit) => write!(f, "has at most {limit} bytes"),
+                    Fault::Character(character) => write!(f, "must not have {character:?} in it"),
+                    Fault::Space => write!(f, "must not start or end with a space"),
+                }
+            }
+            Self::TooLarge { part, length, limit } => {
+                write!(f, "the {} is too large: {length} bytes, and {limit} are possible", part.text())
+            }
+            Self::NotJson(error) => write!(f, "the value of a flag is {error}"),
+            Self::Full(Room::Flash) => write!(f, "the store is full; delete something first"),
+            Self::Full(Room::Entries) => {
+                write!(f, "the store has {} entries, and no more fit", crate::limits::STORE_ENTRIES)
+            }
+            Self::Full(Room::Names) => write!(f, "there is no room for another name; delete something first"),
+            Self::Buffer(needed) => write!(f, "the value has {needed} bytes, more than fit here"),
+            Self::Corrupt => write!(f, "the entry is damaged; set it again"),
+            Self::Worn => write!(f, "the flash no longer keeps what is written to it"),
+            Self::Unsuitable(bytes) => write!(f, "{bytes} bytes of flash are not enough for a store"),
+            Self::Flash(NorFlashErrorKind::NotAligned) => write!(f, "the flash refused an unaligned access"),
+            Self::Flash(NorFlashErrorKind::OutOfBounds) => write!(f, "the flash ends too early"),
+            Self::Flash(_) => write!(f, "the flash failed"),
+        }
+    }
+}
+
+impl core::error::Error for StoreError {}

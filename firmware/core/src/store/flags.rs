@@ -1,0 +1,98 @@
+//! Flags of a project on top of those for all projects.
+//!
+//! A flag is set in one of two scopes. Who asks in a project gets the project's value, or else the global one;
+//! who asks globally gets what is set globally and nothing else, which is what [`Store::get`] and
+//! [`Store::each`] do with [`Scope::Global`].
+
+use core::ops::ControlFlow;
+
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+
+use super::{Key, Record, Scope, Section, Store, StoreError, read, readable};
+
+/// The scopes in which a project looks for a flag; the first that has it decides.
+pub const fn scopes(project: &str) -> [Scope<'_>; 2] {
+    [Scope::Project(project), Scope::Global]
+}
+
+/// Joins the flags of a project and the global ones, both sorted by name: every name once, with the project's flag
+/// where there are two.
+pub fn resolve<T, N: Ord>(
+    project: impl IntoIterator<Item = T>,
+    global: impl IntoIterator<Item = T>,
+    name: impl Fn(&T) -> N,
+) -> impl Iterator<Item = T> {
+    let mut project = project.into_iter().peekable();
+    let mut global = global.into_iter().peekable();
+    core::iter::from_fn(move || {
+        let (Some(ours), Some(theirs)) = (project.peek(), global.peek()) else {
+            return project.next().or_else(|| global.next());
+        };
+        match name(ours).cmp(&name(theirs)) {
+            core::cmp::Ordering::Less => project.next(),
+            core::cmp::Ordering::Greater => global.next(),
+            core::cmp::Ordering::Equal => {
+                global.next();
+                project.next()
+            }
+        }
+    })
+}
+
+impl<F: MultiwriteNorFlash> Store<'_, F> {
+    /// The flag `name` as `project` sees it, in `out`, and the scope it is from.
+    pub async fn flag<'b, 'p>(
+        &mut self,
+        project: &'p str,
+        name: &str,
+        out: &'b mut [u8],
+    ) -> Result<Option<(Scope<'p>, &'b str)>, StoreError> {
+        let mut found = None;
+        for scope in scopes(project) {
+            let key = Key::Flag(scope, name).encode()?;
+            let (_, memory) = self.ready().await?;
+            if found.is_none() && memory.names.find(key.bytes()).is_some() {
+                found = Some(scope);
+            }
+        }
+        let Some(scope) = found else { return Ok(None) };
+        let value = self.get(Key::Flag(scope, name), out).await?;
+        Ok(value.map(|value| (scope, value)))
+    }
+
+    /// Shows every flag as `project` sees it, in order of their names, until `visit` breaks: name, value, and the
+    /// scope it is from.
+    pub async fn flags(
+        &mut self,
+        project: &str,
+        mut visit: impl FnMut(&str, &str, Scope<'_>) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let [ours, theirs] = scopes(project).map(|scope| Section::Flags(scope).encode());
+        let (ours, theirs) = (ours?, theirs?);
+        let (map, memory) = self.ready().await?;
+        let names = &memory.names;
+        let flags = |prefix| names.starting_with(prefix).filter_map(Flag::of);
+        for flag in resolve(flags(ours), flags(theirs), |flag| flag.name) {
+            let Some(value) = readable(read(map, &mut memory.buffer, flag.record).await)? else { continue };
+            if visit(flag.name, value, flag.scope).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Flag<'a> {
+    record: Record<'a>,
+    scope: Scope<'a>,
+    name: &'a str,
+}
+
+impl<'a> Flag<'a> {
+    fn of(record: Record<'a>) -> Option<Self> {
+        match Key::decode(record.key)? {
+            Key::Flag(scope, name) => Some(Self { record, scope, name }),
+            Key::Setting(_) | Key::Document { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! What an entry is called.
+
+use super::error::{Fault, Part, StoreError};
+use crate::limits;
+
+/// The longest key as it is kept: its kind, a group, a separator and a name.
+pub(super) const KEY: usize = 1 + limits::GROUP + 1 + limits::NAME;
+
+// Its length is kept in one byte.
+const _: () = assert!(KEY <= u8::MAX as usize);
+
+/// Between the parts of a key. Sorts before every character of a name, and is in none.
+const SEPARATOR: u8 = 0;
+
+/// The name of an entry, and what it is. Keys sort by kind, then group, then name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Key<'a> {
+    /// A document.
+    Document {
+        /// What it belongs to.
+        category: &'a str,
+        /// Unique in its category.
+        name: &'a str,
+    },
+    /// A flag for all projects, or for one.
+    Flag(Scope<'a>, &'a str),
+    /// A setting.
+    Setting(&'a str),
+}
+
+/// Where a flag is valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope<'a> {
+    /// Everywhere.
+    Global,
+    /// In the project of this name.
+    Project(&'a str),
+}
+
+/// A part of the store to list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section<'a> {
+    /// All settings.
+    Settings,
+    /// The flags of one scope, and of that one alone.
+    Flags(Scope<'a>),
+    /// All documents.
+    Documents,
+    /// The documents of one category.
+    Category(&'a str),
+}
+
+/// A key, or the start of one, as it is kept in flash and RAM.
+#[derive(Clone, Copy)]
+pub(super) struct Encoded {
+    bytes: [u8; KEY],
+    len: usize,
+}
+
+impl Encoded {
+    const fn new(kind: u8) -> Self {
+        let mut bytes = [0; KEY];
+        if let Some(first) = bytes.first_mut() {
+            *first = kind;
+        }
+        Self { bytes, len: 1 }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+
+    fn push(mut self, part: Part, name: &str) -> Result<Self, StoreError> {
+        check(part, name).map_err(|fault| StoreError::Name(part, fault))?;
+        let end = self.len + name.len();
+        // The check bounds every part, and all of them fit.
+        self.bytes.get_mut(self.len..end).ok_or(StoreError::Corrupt)?.copy_from_slice(name.as_bytes());
+        self.len = end;
+        Ok(self)
+    }
+
+    fn separator(mut self) -> Self {
+        if let Some(next) = self.bytes.get_mut(self.len) {
+            *next = SEPARATOR;
+            self.len += 1;
+        }
+        self
+    }
+}
+
+const DOCUMENT: u8 = b'd';
+const GLOBAL: u8 = b'g';
+const PROJECT: u8 = b'p';
+const SETTING: u8 = b's';
+
+impl<'a> Key<'a> {
+    /// A key that keeps to the limits, or what is wrong with it.
+    pub(super) fn encode(&self) -> Result<Encoded, StoreError> {
+        match *self {
+            Self::Setting(name) => Encoded::new(SETTING).push(Part::Setting, name),
+            Self::Flag(Scope::Global, name) => Encoded::new(GLOBAL).push(Part::Flag, name),
+            Self::Flag(Scope::Project(project), name) => {
+                Encoded::new(PROJECT).push(Part::Project, project)?.separator().push(Part::Flag, name)
+            }
+            Self::Document { category, name } => {
+                Encoded::new(DOCUMENT).push(Part::Category, category)?.separator().push(Part::Document, name)
+            }
+        }
+    }
+
+    /// `None` if it was not encoded by this version of the firmware.
+    pub(super) fn decode(bytes: &'a [u8]) -> Option<Self> {
+        let (kind, rest) = bytes.split_first()?;
+        let rest = core::str::from_utf8(rest).ok()?;
+        match *kind {
+            SETTING => Some(Self::Setting(rest)),
+            GLOBAL => Some(Self::Flag(Scope::Global, rest)),
+            PROJECT => {
+                let (project, name) = rest.split_once(SEPARATOR as char)?;
+                Some(Self::Flag(Scope::Project(project), name))
+            }
+            DOCUMENT => {
+                let (category, name) = rest.split_once(SEPARATOR as char)?;
+                Some(Self::Document { category, name })
+            }
+            _ => None,
+        }
+    }
+
+    /// What it names, and how large that may be.
+    pub(super) const fn value(&self) -> (Part, usize) {
+        match self {
+            Self::Setting(_) => (Part::Setting, limits::DOCUMENT),
+            Self::Flag(..) => (Part::Flag, limits::FLAG),
+            Self::Document { .. } => (Part::Document, limits::DOCUMENT),
+        }
+    }
+}
+
+impl Section<'_> {
+    /// What all of its keys start with.
+    pub(super) fn encode(&self) -> Result<Encoded, StoreError> {
+        match *self {
+            Self::Settings => Ok(Encoded::new(SETTING)),
+            Self::Flags(Scope::Global) => Ok(Encoded::new(GLOBAL)),
+            Self::Flags(Scope::Project(project)) => {
+                Ok(Encoded::new(PROJECT).push(Part::Project, project)?.separator())
+            }
+            Self::Documents => Ok(Encoded::new(DOCUMENT)),
+            Self::Category(category) => {
+                Ok(Encoded::new(DOCUMENT).push(Part::Category, category)?.separator())
+            }
+        }
+    }
+}
+
+/// A name is one line of text. Those of documents can also be written in an expression and mean themselves.
+pub(super) fn check(part: Part, name: &str) -> Result<(), Fault> {
+    let limit = match part {
+        Part::Project | Part::Category => limits::GROUP,
+        Part::Setting | Part::Flag | Part::Document => limits::NAME,
+    };
+    let reserved: &[char] = match part {
+        Part::Category => &['/', ',', '+', '*', '?'],
+        Part::Document => &[',', '+', '*', '?'],
+        Part::Setting | Part::Flag | Part::Project => &[],
+    };
+    if name.is_empty() {
+        Err(Fault::Empty)
+    } else if name.len() > limit {
+        Err(Fault::TooLong(limit))
+    } else if let Some(character) = name.chars().find(|c| c.is_control() || reserved.contains(c)) {
+        Err(Fault::Character(character))
+    } else if name.trim() != name {
+        Err(Fault::Space)
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+//! Puts the pages in order after a write or an erase that did not finish, or damage.
+//!
+//! Pages are used in a circle: full ones, oldest first, then the one in use, then at least one that is erased.
+//! `sequential-storage` repairs what it comes across. Some repairs cannot wait for that:
+//!
+//! - A page that should be erased and is not, since entries written to it would be lost.
+//! - A move of entries to a new page that was cut short. They are then on both pages, and deleting one can, if
+//!   power is lost again, leave it on the new page alone, which the late repair then erases.
+//! - A page that is not in the circle, whose entries are found by one way of looking for them and not by another.
+
+use embedded_storage_async::nor_flash::{NorFlash, ReadNorFlash as _};
+
+use super::journal::Journaled;
+
+/// How a page is marked: one that is in use has its first word cleared, a full one its last, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    Erased,
+    InUse,
+    Full,
+    /// Full, but not in use: half erased.
+    Nonsense,
+}
+
+/// What [`tidy`] found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Some pages were to be erased, and are now.
+    pub(super) repaired: bool,
+    /// Some pages with entries could not be used, and are erased.
+    pub(super) lost: bool,
+    /// Some pages have entries.
+    pub(super) kept: bool,
+}
+
+/// Erases those of the pages `first..end` that have to be.
+pub(super) async fn tidy<F: NorFlash>(
+    flash: &mut Journaled<F>,
+    first: u32,
+    end: u32,
+) -> Result<Found, F::Error> {
+    Circle { flash, first, end, repaired: false }.tidy().await
+}
+
+struct Circle<'a, F> {
+    flash: &'a mut Journaled<F>,
+    first: u32,
+    end: u32,
+    repaired: bool,
+}
+
+impl<F: NorFlash> Circle<'_, F> {
+    const PAGE: u32 = F::ERASE_SIZE as u32;
+
+    async fn tidy(mut self) -> Result<Found, F::Error> {
+        for page in self.first..self.end {
+            match self.mark(page).await? {
+                Mark::Erased if self.flash.is_page_blank(page).await? => {}
+                Mark::Erased | Mark::Nonsense => self.erase(page).await?,
+                Mark::InUse | Mark::Full => {}
+            }
+        }
+        let newest = self.newest().await?;
+        let mut page = newest.unwrap_or(self.first);
+        let mut kept = newest.is_some();
+        let mut lost = false;
+        for _ in self.first..self.end {
+            if !kept && self.mark(page).await? != Mark::Erased {
+                lost = true;
+                self.erase(page).await?;
+            }
+            page = self.previous(page);
+            kept = kept && self.mark(page).await? == Mark::Full;
+        }
+        Ok(Found { repaired: self.repaired, lost, kept: newest.is_some() })
+    }
+
+    /// The page with the newest entries.
+    async fn newest(&mut self) -> Result<Option<u32>, F::Error> {
+        while let Some(page) = self.find(Mark::InUse).await? {
+            if self.mark(self.next(page)).await? == Mark::Erased {
+                return Ok(Some(page));
+            }
+            // The page after the one in use is erased, but while its entries are being moved here.
+            self.erase(page).await?;
+        }
+        let Some(erased) = self.find(Mark::Erased).await? else { return Ok(None) };
+        let page = self.previous(erased);
+        Ok((self.mark(page).await? == Mark::Full).then_some(page))
+    }
+
+    async fn find(&mut self, wanted: Mark) -> Result<Option<u32>, F::Error> {
+        for page in self.first..self.end {
+            if self.mark(page).await? == wanted {
+                return Ok(Some(page));
+            }
+        }
+        Ok(None)
+    }
+
+    const fn next(&self, page: u32) -> u32 {
+        if page + 1 < self.end { page + 1 } else { self.first }
+    }
+
+    const fn previous(&self, page: u32) -> u32 {
+        if page > self.first { page - 1 } else { self.end - 1 }
+    }
+
+    async fn erase(&mut self, page: u32) -> Result<(), F::Error> {
+        self.repaired = true;
+        self.flash.erase(page * Self::PAGE, (page + 1) * Self::PAGE).await
+    }
+
+    async fn mark(&mut self, page: u32) -> Result<Mark, F::Error> {
+        let start = self.is_marked(page * Self::PAGE).await?;
+        let end = self.is_marked((page + 1) * Self::PAGE - F::READ_SIZE as u32).await?;
+        Ok(match (start, end) {
+            (false, false) => Mark::Erased,
+            (true, false) => Mark::InUse,
+            (true, true) => Mark::Full,
+            (false, true) => Mark::Nonsense,
+        })
+    }
+
+    /// The rule of `sequential-storage`: four bits of what can be read at once are cleared.
+    async fn is_marked(&mut self, at: u32) -> Result<bool, F::Error> {
+        let mut word = [0xFF; 4];
+        self.flash.read(at, word.get_mut(..F::READ_SIZE).unwrap_or_default()).await?;
+        Ok(word.iter().map(|byte| byte.count_zeros()).sum::<u32>() >= 4)
+    }
+}

@@ -1,0 +1,46 @@
+//! A tool in words, for agents and people: four labelled sections, always in the same order.
+
+use core::fmt::{self, Write};
+
+use super::Tool;
+use crate::json::Value;
+use crate::schema;
+
+/// What a tool that needs consent begins with.
+const CONSENT: &str = "REQUIRES EXPLICIT USER INSTRUCTION";
+
+/// Writes what the tool is for, with the warning if it needs one.
+pub(super) fn purpose(tool: &Tool, out: &mut dyn Write) -> fmt::Result {
+    if let Some(why) = tool.consent {
+        write!(
+            out,
+            "{CONSENT}: {why} Call it only when a person has asked for exactly this, never on your own account and \
+             never to try something out.\n\n"
+        )?;
+    }
+    out.write_str(tool.description)
+}
+
+/// Writes the whole description: what it is for, the arguments, how to use it, and examples.
+pub fn describe(tool: &Tool, out: &mut dyn Write) -> fmt::Result {
+    out.write_str("## Description\n\n")?;
+    purpose(tool, out)?;
+    write!(out, "\n\n## JSON Schema\n\n```json\n{}\n```\n\n", tool.schema)?;
+    if let Ok(schema) = Value::parse(tool.schema.as_bytes()) {
+        schema::write_markdown(schema, &mut Out(out))?;
+    }
+    write!(out, "\n## Usage Instructions\n\n```\n{}\n```\n\n## Concrete Examples\n", tool.usage)?;
+    for example in tool.examples {
+        write!(out, "\n```\n{}\n```\n\n{}\n", example.code, example.explanation)?;
+    }
+    Ok(())
+}
+
+/// A `dyn Write` where a sized one is wanted.
+struct Out<'a>(&'a mut dyn Write);
+
+impl Write for Out<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write_str(text)
+    }
+}

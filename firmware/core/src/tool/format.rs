@@ -1,0 +1,114 @@
+//! Definitions of tools as each provider wants them.
+
+use super::describe::{describe, purpose};
+use super::{Registry, Tool};
+use crate::json::{Kind, Value, Writer};
+use crate::limits;
+use crate::log::warn;
+
+/// A way to write a tool down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// As an MCP server lists them, with the whole description.
+    #[default]
+    Mcp,
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's chat completions, and whoever follows them.
+    OpenAi,
+    /// Ollama's chat.
+    Ollama,
+    /// For people.
+    Markdown,
+}
+
+impl Format {
+    /// The format of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "mcp" => Self::Mcp,
+            "anthropic" => Self::Anthropic,
+            "openai" => Self::OpenAi,
+            "ollama" => Self::Ollama,
+            "markdown" => Self::Markdown,
+            _ => return None,
+        })
+    }
+
+    /// Writes one definition as a value.
+    pub fn write(self, name: &str, tool: &Tool, out: &mut Writer<'_>) {
+        match self {
+            Self::Mcp => definition(name, tool, "inputSchema", describe, out),
+            Self::Anthropic => definition(name, tool, "input_schema", purpose, out),
+            Self::OpenAi | Self::Ollama => out.object(|out| {
+                out.field("type", "function");
+                out.key("function");
+                definition(name, tool, "parameters", purpose, out);
+            }),
+            Self::Markdown => out.string(|text| {
+                write!(text, "# {}\n\n", tool.name)?;
+                describe(tool, text)
+            }),
+        }
+    }
+
+    /// Writes the tools that `allowed` names (or all, without it) as the items of the open array, in the order of the
+    /// registry: from after the one called `after`, as many as fit. Returns the last one written, if not all fitted.
+    pub fn write_all<'r>(
+        self,
+        registry: &'r Registry,
+        allowed: Option<Value<'_>>,
+        after: Option<&str>,
+        out: &mut Writer<'_>,
+    ) -> Option<&'r str> {
+        let mut last = None;
+        let mut has_begun = after.is_none();
+        for (name, tool) in registry.iter() {
+            if !has_begun {
+                has_begun = after == Some(name);
+                continue;
+            }
+            if !allowed.is_none_or(|allowed| is_allowed(allowed, name, tool)) {
+                continue;
+            }
+            let before = out.mark();
+            self.write(name, tool, out);
+            // Room for what follows the list.
+            if out.room() < limits::TRANSACTION + limits::TOOL_NAME + 64 {
+                out.rewind(before);
+                if last.is_some() {
+                    return last;
+                }
+                warn!("tools: the definition of {} alone is more than a reply holds; left out", name);
+                continue;
+            }
+            last = Some(name);
+        }
+        None
+    }
+}
+
+/// Whether a list of names holds the tool's, final or undecorated.
+fn is_allowed(allowed: Value<'_>, name: &str, tool: &Tool) -> bool {
+    allowed.kind() == Kind::Array
+        && allowed.items().filter_map(|item| item.as_text()).any(|item| item == *name || item == *tool.name)
+}
+
+fn definition(
+    name: &str,
+    tool: &Tool,
+    schema_key: &str,
+    text: fn(&Tool, &mut dyn core::fmt::Write) -> core::fmt::Result,
+    out: &mut Writer<'_>,
+) {
+    out.object(|out| {
+        out.field("name", name);
+        out.key("description");
+        out.string(|description| text(tool, description));
+        out.key(schema_key);
+        match Value::parse(tool.schema.as_bytes()) {
+            Ok(schema) => out.value(schema),
+            Err(_) => out.value(Value::EMPTY_OBJECT),
+        }
+    });
+}

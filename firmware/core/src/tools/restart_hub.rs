@@ -1,0 +1,30 @@
+//! `restart_hub`: restarts the hub, with a person's word. (A tool's parts are explained in this folder's README.md.)
+
+use super::Toolbox;
+use crate::json::{Value, Writer};
+use crate::tool::{Example, Failure, Implementation, Success, Tool};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "restart_hub",
+    description: "Restarts the hub.\n\nThe hub is away for some seconds, and conversations that are going on are lost. It \
+                  helps when a person thinks that the hub behaves strangely.",
+    schema: r#"{"type":"object","properties":{"confirm":{"const":"RESTART_HUB","description":"The word RESTART_HUB, given only when a person has asked for the restart"}},"required":["confirm"]}"#,
+    usage: "restart_hub({\"confirm\": \"RESTART_HUB\"})",
+    examples: &[Example {
+        code: "restart_hub({\"confirm\": \"RESTART_HUB\"})  ->  {\"restarting\": true}",
+        explanation: "A person has said: restart the hub.",
+    }],
+    consent: Some("It interrupts everybody who is talking to the hub."),
+    implementation: Implementation::Builtin("restart_hub"),
+    ..Tool::PLAIN
+};
+
+pub(super) async fn run<P>(
+    toolbox: &Toolbox<'_, P>,
+    _: Value<'_>,
+    result: &mut Writer<'_>,
+) -> Result<Success, Failure> {
+    toolbox.restart.signal(());
+    result.object(|object| object.field("restarting", true));
+    Ok(Success::saying(format_args!("The hub restarts now.")))
+}

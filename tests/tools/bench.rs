@@ -1,0 +1,127 @@
+//! A place to call tools at, with handlers that do what a test needs.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use hub_core::json::{Value as Text, Writer};
+use hub_core::tool::{
+    ErrorType, Event, Failure, Handlers, Implementation, Name, Registry, Success, Tool, execute,
+};
+use serde_json::Value;
+
+/// The largest reply.
+const REPLY: usize = hub_core::limits::REPLY;
+
+pub static SWITCH: Tool = Tool {
+    name: "switch",
+    description: "Switches a device.",
+    schema: r#"{"type":"object","properties":{
+        "device_name":{"type":"string","description":"Which device"},
+        "action":{"enum":["on","off","toggle"],"description":"What to do"},
+        "level":{"type":"integer","minimum":0,"maximum":99,"description":"How bright"}},
+        "required":["device_name","action"]}"#,
+    implementation: Implementation::Builtin("record"),
+    ..Tool::PLAIN
+};
+
+pub static STRICT: Tool = Tool { name: "strict", strict: true, ..SWITCH_LIKE };
+
+const SWITCH_LIKE: Tool = Tool {
+    schema: r#"{"type":"object","properties":{"a":{"type":"string","description":"A"}}}"#,
+    implementation: Implementation::Builtin("record"),
+    ..Tool::PLAIN
+};
+
+macro_rules! tools {
+    ($($name:ident $tool:literal $implementation:expr;)*) => {
+        $(pub static $name: Tool = Tool {
+            name: $tool,
+            description: "For tests.",
+            implementation: $implementation,
+            ..Tool::PLAIN
+        };)*
+    };
+}
+
+tools! {
+    MOCK "mock" Implementation::Mock(r#"{"temperature":21.5}"#);
+    SLOW "slow" Implementation::Builtin("slow");
+    QUICK "quick" Implementation::Internal("quick");
+    FOREVER "forever" Implementation::Internal("forever");
+    FAILING "failing" Implementation::Builtin("failing");
+    DOWN "down" Implementation::Internal("down");
+    LARGE "large" Implementation::Builtin("large");
+    GUIDING "guiding" Implementation::Builtin("guiding");
+    HEADLESS "headless" Implementation::Builtin("nobody");
+    HEADLESS_INTERNAL "headless_internal" Implementation::Internal("nobody");
+    CONTROLLERS "controllers" Implementation::Mcp;
+}
+
+/// Handlers, and a record of what they were called with.
+#[derive(Default)]
+pub struct Bench {
+    pub calls: RefCell<Vec<Value>>,
+}
+
+impl Handlers for Bench {
+    async fn run(
+        &self,
+        name: &str,
+        arguments: Text<'_>,
+        result: &mut Writer<'_>,
+    ) -> Option<Result<Success, Failure>> {
+        self.calls.borrow_mut().push(serde_json::from_str(arguments.text()).expect("JSON"));
+        let waits = |milliseconds| tokio::time::sleep(Duration::from_millis(milliseconds));
+        Some(match name {
+            "record" | "quick" => {
+                result.value("done");
+                Ok(Success::PLAIN)
+            }
+            "slow" => {
+                waits(1500).await;
+                result.value("late");
+                Ok(Success::PLAIN)
+            }
+            "forever" => std::future::pending().await,
+            "failing" => {
+                result.value("half a resu");
+                waits(250).await;
+                Err(Failure::failed(format_args!("the fuse is blown"))
+                    .caused_by("FuseError", format_args!("fuse 7"))
+                    .instructing("Do not try again."))
+            }
+            "down" => Err(Failure::new(ErrorType::Unavailable, format_args!("search: connection refused"))),
+            "large" => {
+                result.value("x".repeat(REPLY).as_str());
+                Ok(Success::PLAIN)
+            }
+            "guiding" => {
+                result.value(4u32);
+                let mut success = Success::saying(format_args!("It is four."));
+                success.instruction = Some("Say only the number.");
+                Ok(success)
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl Bench {
+    /// Calls a tool of `tools`, and returns the result object and the event.
+    pub async fn call(&self, tools: &[&'static Tool], name: &str, arguments: Value) -> (Value, Event) {
+        let mut registry = Registry::new();
+        for tool in tools {
+            registry.register(tool).expect("room");
+        }
+        let arguments = arguments.to_string();
+        let arguments = Text::parse(arguments.as_bytes()).expect("JSON");
+        let name = Name::try_from(name).expect("short");
+        let mut buffer = vec![0; REPLY];
+        let mut writer = Writer::new(&mut buffer);
+        let open = writer.open();
+        let event = execute(&registry, self, &name, arguments, &mut writer).await;
+        writer.close(open);
+        let length = writer.finish().expect("it fits");
+        (serde_json::from_slice(&buffer[..length]).expect("JSON"), event)
+    }
+}

@@ -1,0 +1,216 @@
+//! Calls, good and bad.
+
+use serde_json::{Value, json};
+use support::log::{log_text, log_to_memory};
+
+use crate::bench::*;
+
+/// spec: gateway-01, gateway-10, gateway-11, gateway-13, calls-01, calls-10, calls-16, calls-19
+#[tokio::test(start_paused = true)]
+async fn a_call_that_succeeds() {
+    let bench = Bench::default();
+    let arguments = json!({ "device_name": "Lamp", "action": "on" });
+    let (reply, event) = bench.call(&[&SWITCH, &SLOW], "switch", arguments.clone()).await;
+    assert_eq!(
+        reply,
+        json!({ "success": true, "result": "done", "tool_name": "switch", "execution_time_ms": 0 })
+    );
+    assert_eq!(*bench.calls.borrow(), [arguments]);
+    assert!(event.success && event.milliseconds == 0 && !event.is_slow());
+    let (reply, event) = bench.call(&[&SLOW], "slow", json!({})).await;
+    assert_eq!((&reply["result"], &reply["execution_time_ms"]), (&json!("late"), &json!(1500)));
+    assert_eq!(event.milliseconds, 1500);
+}
+
+/// spec: gateway-02, infra-15, infra-17
+#[tokio::test(start_paused = true)]
+async fn a_call_is_logged_with_all_that_matters() {
+    log_to_memory();
+    let bench = Bench::default();
+    bench.call(&[&SWITCH], "switch", json!({ "device_name": "Lamp", "action": "on" })).await;
+    let log = log_text();
+    let lines: Vec<_> = log.lines().collect();
+    assert_eq!(lines[0], "DEBUG tools: switch registered");
+    assert_eq!(lines[1], "TRACE Tool called: switch");
+    assert_eq!(lines[2], "DEBUG Tool switch completed successfully");
+    assert!(lines[3].starts_with("INFO tool switch {"), "{log}");
+    for part in ["Lamp", "in 0 ms", "\"done\""] {
+        assert!(lines[3].contains(part), "{part} not in {log}");
+    }
+}
+
+/// spec: infra-16
+#[tokio::test(start_paused = true)]
+async fn those_that_ask_others_complete_at_trace_level() {
+    log_to_memory();
+    Bench::default().call(&[&QUICK], "quick", json!({})).await;
+    assert!(log_text().contains("TRACE Tool quick completed successfully"), "{}", log_text());
+    assert!(!log_text().contains("DEBUG Tool quick"), "{}", log_text());
+}
+
+/// spec: gateway-03, calls-02
+#[tokio::test(start_paused = true)]
+async fn an_unknown_tool_is_an_error_and_a_warning() {
+    log_to_memory();
+    let (reply, event) = Bench::default().call(&[&SWITCH], "fly", json!({})).await;
+    assert_eq!((&reply["success"], &reply["error"]), (&json!(false), &json!("Tool 'fly' not found")));
+    assert_eq!((&reply["tool_name"], &reply["execution_time_ms"]), (&json!("fly"), &json!(0)));
+    assert!(!event.success);
+    assert!(log_text().contains("WARN Tool fly is not known"), "{}", log_text());
+}
+
+/// spec: gateway-04, gateway-12, calls-04, calls-17, calls-18, infra-02, infra-03, infra-18
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_fails_says_how_to_programs_and_to_people() {
+    log_to_memory();
+    let (reply, _) = Bench::default().call(&[&FAILING], "failing", json!({ "a": 1 })).await;
+    assert_eq!(
+        reply,
+        json!({
+            "success": false,
+            "error": "the fuse is blown",
+            "error_type": "execution_error",
+            "exception_type": "FuseError",
+            "exception_message": "fuse 7",
+            "message": "Sorry, that did not work.",
+            "instruction": "Do not try again.",
+            "tool_name": "failing",
+            "execution_time_ms": 250,
+        })
+    );
+    assert!(log_text().contains("ERROR Tool failing failed: the fuse is blown"), "{}", log_text());
+    assert!(log_text().contains(r#"tool failing {"a":1} in 250 ms"#), "{}", log_text());
+}
+
+/// spec: infra-01, infra-04
+#[tokio::test(start_paused = true)]
+async fn a_success_can_speak_to_the_person_and_to_the_model() {
+    let (reply, _) = Bench::default().call(&[&GUIDING], "guiding", json!({})).await;
+    assert_eq!(reply["success"], true);
+    assert_eq!(reply["result"], 4);
+    assert_eq!(reply["message"], "It is four.");
+    assert_eq!(reply["instruction"], "Say only the number.");
+}
+
+/// spec: calls-03, calls-05, calls-06, calls-07, gateway-20
+#[tokio::test(start_paused = true)]
+async fn wrong_arguments_are_named_and_nothing_runs() {
+    let cases = [
+        (json!({}), "Invalid parameters: missing 'device_name'"),
+        (json!({ "device_name": "Lamp" }), "Invalid parameters: missing 'action'"),
+        (json!({ "device_name": 7, "action": "on" }), "Invalid parameters: 'device_name' must be a string"),
+        (
+            json!({ "device_name": "Lamp", "action": "fly" }),
+            "Invalid parameters: 'action' must be one of: on, off, toggle",
+        ),
+        (
+            json!({ "device_name": "Lamp", "action": "on", "level": 1.5 }),
+            "Invalid parameters: 'level' must be an integer",
+        ),
+        (
+            json!({ "device_name": "Lamp", "action": "on", "level": 100 }),
+            "Invalid parameters: 'level' must be at most 99",
+        ),
+    ];
+    for (arguments, error) in cases {
+        let bench = Bench::default();
+        let (reply, _) = bench.call(&[&SWITCH], "switch", arguments).await;
+        assert_eq!((&reply["success"], &reply["error"]), (&json!(false), &json!(error)));
+        assert_eq!(reply["error_type"], "invalid_parameters");
+        assert!(reply["execution_time_ms"].is_u64() && reply["tool_name"] == "switch");
+        let message = reply["message"].as_str().expect("a message");
+        assert!(message.contains("Required: device_name, action"), "{message}");
+        assert!(bench.calls.borrow().is_empty(), "it ran");
+    }
+    let bench = Bench::default();
+    let (reply, _) =
+        bench.call(&[&SWITCH], "switch", json!({ "device_name": "L", "action": "on", "level": 1.0 })).await;
+    assert_eq!(reply["success"], true, "1.0 is an integer: {reply}");
+}
+
+/// spec: calls-08, infra-05
+#[tokio::test(start_paused = true)]
+async fn unknown_arguments_are_ignored_unless_the_tool_is_strict() {
+    let bench = Bench::default();
+    let (reply, _) = bench
+        .call(&[&SWITCH], "switch", json!({ "device_name": "L", "action": "on", "colour": "red" }))
+        .await;
+    assert_eq!(reply["success"], true);
+    let (reply, _) = bench.call(&[&STRICT], "strict", json!({ "a": "x", "colour": "red" })).await;
+    assert_eq!(reply["success"], false);
+    assert!(reply["error"].as_str().expect("words").contains("'colour'"), "{reply}");
+}
+
+/// spec: calls-09
+#[tokio::test(start_paused = true)]
+async fn a_mock_answers_at_once_with_what_it_was_given() {
+    log_to_memory();
+    let bench = Bench::default();
+    let (reply, event) = bench.call(&[&MOCK], "mock", json!({ "room": "attic" })).await;
+    assert_eq!(reply["result"], json!({ "temperature": 21.5 }));
+    assert!(event.milliseconds < 10);
+    assert!(bench.calls.borrow().is_empty());
+    assert!(log_text().contains(r#"{"room":"attic"}"#), "{}", log_text());
+}
+
+/// spec: calls-11, calls-15
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_is_missing_is_said() {
+    let bench = Bench::default();
+    let (reply, _) = bench.call(&[&HEADLESS], "headless", json!({})).await;
+    assert_eq!(
+        (&reply["success"], &reply["error"]),
+        (&json!(false), &json!("Builtin handler 'nobody' not found"))
+    );
+    let (reply, _) = bench.call(&[&HEADLESS_INTERNAL], "headless_internal", json!({})).await;
+    assert_eq!(reply["error"], "Internal handler 'nobody' not found");
+    assert!(reply["execution_time_ms"].is_u64());
+}
+
+/// spec: calls-14
+#[tokio::test(start_paused = true)]
+async fn an_internal_tool_is_run_by_its_handler() {
+    let bench = Bench::default();
+    let (reply, _) = bench.call(&[&QUICK], "quick", json!({ "query": "x" })).await;
+    assert_eq!((&reply["success"], &reply["result"]), (&json!(true), &json!("done")));
+    assert_eq!(*bench.calls.borrow(), [json!({ "query": "x" })]);
+}
+
+/// spec: gateway-14
+#[tokio::test(start_paused = true)]
+async fn a_slow_tool_is_worth_a_warning() {
+    log_to_memory();
+    let (_, event) = Bench::default().call(&[&SLOW], "slow", json!({})).await;
+    assert!(event.is_slow());
+    assert!(log_text().contains("WARN tool slow is slow: 1500 ms"), "{}", log_text());
+    log_to_memory();
+    Bench::default().call(&[&FAILING], "failing", json!({})).await;
+    assert!(!log_text().contains("is slow"), "{}", log_text());
+}
+
+/// spec: gateway-19
+#[tokio::test(start_paused = true)]
+async fn a_service_that_is_down_is_said_to_be() {
+    let (reply, _) = Bench::default().call(&[&DOWN], "down", json!({})).await;
+    assert_eq!(reply["error_type"], "unavailable");
+    assert!(reply["message"].as_str().expect("words").contains("not available"), "{reply}");
+    let (reply, _) = Bench::default().call(&[&CONTROLLERS], "controllers", json!({})).await;
+    assert_eq!(reply["error_type"], "unavailable");
+}
+
+/// spec: gateway-21
+#[tokio::test(start_paused = true)]
+async fn what_takes_longer_than_30_s_is_cancelled() {
+    let (reply, event) = Bench::default().call(&[&FOREVER], "forever", json!({})).await;
+    assert_eq!((&reply["success"], &reply["error_type"]), (&json!(false), &json!("timeout")));
+    assert_eq!(reply["execution_time_ms"], 30_000);
+    assert!(reply["error"].as_str().expect("words").contains("timed out after 30 s"), "{reply}");
+    assert_eq!(event.milliseconds, 30_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_does_not_fit_is_said_and_not_cut() {
+    let (reply, _) = Bench::default().call(&[&LARGE], "large", json!({})).await;
+    assert_eq!((&reply["success"], &reply["error_type"]), (&json!(false), &json!("too_large")));
+    assert_eq!(reply["result"], Value::Null);
+}

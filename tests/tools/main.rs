@@ -1,0 +1,7 @@
+//! Tools from their declaration to the result of a call, in virtual time.
+
+mod bench;
+mod calls;
+mod definitions;
+mod names;
+mod over_mqtt;

@@ -1,0 +1,60 @@
+//! Names of parameters, for tools of the controller.
+
+use hub_core::json::{Value as Text, Writer};
+use hub_core::tool::normalise;
+use serde_json::{Value, json};
+
+const CONTROL: &str = r#"{"properties":{"deviceName":{},"action":{},"level":{}}}"#;
+
+/// The arguments with the controller's names, and whether any differs.
+fn names(tool: &str, schema: &str, arguments: Value) -> (Value, bool) {
+    let arguments = arguments.to_string();
+    let mut buffer = [0; 512];
+    let mut writer = Writer::new(&mut buffer);
+    let differs = normalise(
+        tool,
+        Text::parse(schema.as_bytes()).expect("JSON"),
+        Text::parse(arguments.as_bytes()).expect("JSON"),
+        &mut writer,
+    );
+    let length = writer.finish().expect("it fits");
+    (serde_json::from_slice(&buffer[..length]).expect("JSON"), differs)
+}
+
+/// spec: gateway-29
+#[test]
+fn the_table_knows_what_cannot_be_guessed() {
+    let given = json!({ "device_name": "Switch One", "command": "on" });
+    let (normalised, differs) = names("control_zwave_device", CONTROL, given);
+    assert_eq!(normalised, json!({ "deviceName": "Switch One", "action": "on" }));
+    assert!(differs);
+}
+
+/// spec: gateway-30
+#[test]
+fn the_rest_is_guessed() {
+    let (normalised, _) = names("other", "{}", json!({ "new_parameter_name": 1, "a_b": [{ "x_y": 2 }] }));
+    assert_eq!(normalised, json!({ "newParameterName": 1, "aB": [{ "x_y": 2 }] }));
+    let (normalised, differs) = names("other", "{}", json!({ "_private": 1, "trailing_": 2, "__": 3 }));
+    assert_eq!((normalised, differs), (json!({ "_private": 1, "trailing_": 2, "__": 3 }), false));
+}
+
+/// spec: gateway-31
+#[test]
+fn names_without_underscores_stay() {
+    let given = json!({ "level": 7, "value": true, "deviceName": "x" });
+    assert_eq!(names("control_zwave_device", CONTROL, given.clone()), (given, false));
+}
+
+#[test]
+fn a_name_that_the_schema_has_stays() {
+    let schema = r#"{"properties":{"device_name":{},"command":{}}}"#;
+    let given = json!({ "device_name": "x", "command": "on" });
+    assert_eq!(names("control_zwave_device", schema, given.clone()), (given, false));
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let given = json!({ "device_name": "a", "deviceName": "b", "x_y": 1, "xY": 2 });
+    assert_eq!(names("control_zwave_device", CONTROL, given.clone()), (given, false));
+}
