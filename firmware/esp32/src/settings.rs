@@ -51,7 +51,7 @@ pub const HUB: Config<'static> = Config {
         Some(prefix) => prefix,
         None => DEFAULT_TOOL_PREFIX,
     },
-    example_tools: matches!(option_env!("MCP_INCLUDE_EXAMPLE_TOOLS"), Some("true")),
+    example_tools: is_true(set(option_env!("MCP_INCLUDE_EXAMPLE_TOOLS"))),
 };
 
 /// An empty variable is how a shell or a CI file spells "not set".
@@ -59,6 +59,13 @@ const fn set(variable: Option<&'static str>) -> Option<&'static str> {
     match variable {
         Some(value) if !value.is_empty() => Some(value),
         _ => None,
+    }
+}
+
+const fn is_true(value: Option<&str>) -> bool {
+    match value {
+        Some(value) => matches!(value.as_bytes(), b"true"),
+        None => false,
     }
 }
 
