@@ -4,6 +4,7 @@ pub mod broker;
 pub mod caller;
 pub mod clock;
 pub mod controller;
+pub mod flash;
 pub mod hub;
 pub mod network;
 pub mod options;

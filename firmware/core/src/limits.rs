@@ -172,8 +172,8 @@ pub const FLASH_ATTEMPTS: usize = 3;
 /// 480 bytes; each costs 8 bytes of RAM to know where it is.
 pub const STORE_ENTRIES: usize = 128;
 
-/// The names of all entries, which are kept in RAM: 28 bytes each when the store has [`STORE_ENTRIES`], and a
-/// few more for its own use.
+/// The names of all entries, which are kept in RAM: 32 bytes each when there are [`STORE_ENTRIES`], three of them
+/// the store's own.
 pub const STORE_NAMES: usize = 4096;
 
 /// The name of a setting, a flag or a document.

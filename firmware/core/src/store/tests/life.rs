@@ -82,7 +82,7 @@ fn the_flash_wears_evenly() {
     assert_eq!(opened, Ok(Opened::Fresh));
     let steady = text(1000, 1);
     block_on(store.set(KEYS[6], &steady)).unwrap();
-    for number in 0..20_000 {
+    for number in 0..10_000 {
         block_on(store.set(KEYS[2], &text(30, number))).unwrap();
     }
     let mut out = [0; limits::DOCUMENT];
@@ -90,8 +90,8 @@ fn the_flash_wears_evenly() {
     let (journal, pages) = flash.erases.split_first().unwrap();
     let (least, most) = (pages.iter().min().unwrap(), pages.iter().max().unwrap());
     assert!(most - least <= 1, "{pages:?}");
-    // 20,000 times 44 bytes, 4 KiB a page, one page in seven moves 1 KiB along.
-    assert!(pages.iter().sum::<u32>() < 260, "{pages:?}");
+    // 10,000 times 44 bytes, 4 KiB a page, one page in seven moves 1 KiB along.
+    assert!(pages.iter().sum::<u32>() < 130, "{pages:?}");
     assert_eq!(*journal, 0, "it has room for 340 erases");
 }
 

@@ -1,6 +1,7 @@
 mod content;
 mod damage;
 mod flags;
+mod journal;
 mod life;
 mod mock;
 mod power;

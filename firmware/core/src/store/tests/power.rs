@@ -140,6 +140,57 @@ fn power_is_lost_at_every_byte_with_pages_cleared_first() {
     every_cut(Tear::Cleared);
 }
 
+/// Power is lost while entries move to another page, and again while one of them is deleted, before anything else
+/// is written. What was seen in between stays.
+#[test]
+fn power_is_lost_in_a_move_and_in_a_delete() {
+    let (mut flash, mut model, mut memory) = (Small::new(5), Model::new(), memory());
+    let mut moves = 0;
+    for step in life().into_iter().take(24) {
+        let before = flash.clone();
+        let steps = rehearse(&mut flash, &mut model, step, &mut memory);
+        for cut in (0..steps).step_by(9) {
+            let mut moving = before.clone();
+            moving.cut_after(cut, Tear::Forward, 1);
+            let _ = block_on(step.run(&mut open(&mut moving, &mut memory).0));
+            moving.restart();
+            if !is_moving(&moving) {
+                continue;
+            }
+            moves += 1;
+            for (key, cut) in (0..KEYS.len()).flat_map(|key| [(key, 5), (key, 13), (key, 21)]) {
+                let mut flash = moving.clone();
+                let steps = flash.steps;
+                let found = contents(&mut open(&mut flash, &mut memory).0);
+                // The cut is in the delete, not in what opening has to do first.
+                let opening = flash.steps - steps;
+                flash = moving.clone();
+                flash.cut_after(opening + cut, Tear::Forward, 1);
+                let delete = Step::Delete(key);
+                let _ = block_on(delete.run(&mut open(&mut flash, &mut memory).0));
+                flash.restart();
+                let mut store = open(&mut flash, &mut memory).0;
+                let mut left = contents(&mut store);
+                let mut deleted = found.clone();
+                delete.apply(&mut deleted);
+                assert!(left == found || left == deleted, "{step:?}, then {delete:?}");
+                let last = Step::Set { key: 0, length: 20, number: 99 };
+                block_on(last.run(&mut store)).unwrap();
+                last.apply(&mut left);
+                assert_eq!(contents(&mut store), left, "{step:?}, then {delete:?}, then {last:?}");
+            }
+        }
+    }
+    assert!(moves > 50, "{moves}");
+}
+
+/// Whether the page after the one in use is full.
+fn is_moving(flash: &Small) -> bool {
+    let marks: Vec<_> = flash.bytes[256..].chunks(256).map(|page| (page[0] == 0, page[255] == 0)).collect();
+    (0..marks.len())
+        .any(|page| marks[page] == (true, false) && marks[(page + 1) % marks.len()] == (true, true))
+}
+
 pub(super) fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         12 => (0..KEYS.len(), 4usize..130, any::<u32>())

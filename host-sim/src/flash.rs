@@ -1,0 +1,417 @@
+//! The hub's flash on a desktop: a file, or memory.
+//!
+//! Both are like the flash of an ESP32: written in words of 4 bytes, which can only clear bits, and erased in pages
+//! of 4096.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use embedded_storage_async::nor_flash::{
+    ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
+};
+
+/// What is erased at once.
+pub const PAGE: usize = 4096;
+
+/// What is read and written at once.
+pub const WORD: usize = 4;
+
+/// The size of the flash that a board sets aside for the store.
+pub const SIZE: usize = 16 * PAGE;
+
+/// A flash in a file. Whatever an operation has done is in the file when it returns, so that a process that is
+/// killed loses nothing.
+///
+/// The file is locked: two hubs cannot share one.
+#[derive(Debug)]
+pub struct FileFlash {
+    file: File,
+    size: usize,
+}
+
+/// Why a file cannot be a flash.
+#[derive(Debug)]
+pub enum OpenError {
+    /// The file cannot be read or made.
+    Io(PathBuf, io::Error),
+    /// The file has another size: it is not a flash, or one of another board.
+    WrongSize {
+        /// Which file.
+        path: PathBuf,
+        /// How many bytes it has.
+        found: u64,
+        /// How many it should have.
+        expected: usize,
+    },
+    /// The file is the flash of a hub that is running.
+    InUse(PathBuf),
+    /// No flash has this size: it is not one or more pages.
+    Size(usize),
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::WrongSize { path, found, expected } => write!(
+                f,
+                "{} has {found} bytes, but the hub's flash has {expected}: give another file, or delete this one",
+                path.display()
+            ),
+            Self::InUse(path) => write!(f, "{} is in use by another hub", path.display()),
+            Self::Size(size) => write!(f, "{size} bytes are not a number of pages of {PAGE}"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+impl FileFlash {
+    /// Opens the flash of `size` bytes in the file at `path`. If there is no such file, it is made, erased.
+    pub fn open(path: impl AsRef<Path>, size: usize) -> Result<Self, OpenError> {
+        let path = path.as_ref();
+        let failed = |error| OpenError::Io(path.into(), error);
+        if size == 0 || !size.is_multiple_of(PAGE) {
+            return Err(OpenError::Size(size));
+        }
+        if !path.try_exists().map_err(failed)? {
+            make(path, size).map_err(failed)?;
+        }
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(OpenError::InUse(path.into())),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        let found = file.metadata().map_err(failed)?.len();
+        if found != size as u64 {
+            return Err(OpenError::WrongSize { path: path.into(), found, expected: size });
+        }
+        Ok(Self { file, size })
+    }
+
+    fn at(&mut self, offset: u32) -> io::Result<&mut File> {
+        self.file.seek(SeekFrom::Start(offset.into()))?;
+        Ok(&mut self.file)
+    }
+}
+
+/// Makes a file all at once: under another name first, so that nobody finds half of one. If somebody else makes it
+/// at the same time, theirs stays.
+fn make(path: &Path, size: usize) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}", std::process::id()));
+    let new = path.with_file_name(name);
+    fs::write(&new, vec![0xFF; size])?;
+    let made = match fs::hard_link(&new, path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        // Not every file system has links.
+        Err(_) => return fs::rename(&new, path),
+        Ok(()) => Ok(()),
+    };
+    fs::remove_file(&new)?;
+    made
+}
+
+/// A flash in memory, erased at first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryFlash {
+    bytes: Vec<u8>,
+}
+
+impl MemoryFlash {
+    /// A flash of `size` bytes, which is a number of pages.
+    ///
+    /// # Panics
+    /// If it is not.
+    pub fn new(size: usize) -> Self {
+        assert!(size.is_multiple_of(PAGE), "{size} bytes are not a number of pages of {PAGE}");
+        Self { bytes: vec![0xFF; size] }
+    }
+}
+
+impl Default for MemoryFlash {
+    fn default() -> Self {
+        Self::new(SIZE)
+    }
+}
+
+/// Why an operation failed.
+#[derive(Debug)]
+pub enum FlashError {
+    /// The caller's offset or length is not a multiple of what it has to be.
+    NotAligned,
+    /// The caller is past the end.
+    OutOfBounds,
+    /// The file.
+    Io(io::Error),
+}
+
+impl NorFlashError for FlashError {
+    fn kind(&self) -> NorFlashErrorKind {
+        match self {
+            Self::NotAligned => NorFlashErrorKind::NotAligned,
+            Self::OutOfBounds => NorFlashErrorKind::OutOfBounds,
+            Self::Io(_) => NorFlashErrorKind::Other,
+        }
+    }
+}
+
+impl fmt::Display for FlashError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAligned => write!(f, "not aligned"),
+            Self::OutOfBounds => write!(f, "out of bounds"),
+            Self::Io(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for FlashError {}
+
+impl From<io::Error> for FlashError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Checks an access of `length` bytes.
+fn check(offset: u32, length: usize, unit: usize, capacity: usize) -> Result<(), FlashError> {
+    let offset = offset as usize;
+    if !offset.is_multiple_of(unit) || !length.is_multiple_of(unit) {
+        Err(FlashError::NotAligned)
+    } else if offset.checked_add(length).is_none_or(|end| end > capacity) {
+        Err(FlashError::OutOfBounds)
+    } else {
+        Ok(())
+    }
+}
+
+/// The length of what is to be erased.
+fn length(from: u32, to: u32) -> Result<usize, FlashError> {
+    to.checked_sub(from).map(|length| length as usize).ok_or(FlashError::OutOfBounds)
+}
+
+/// A write can only clear bits.
+fn program(flash: &mut [u8], bytes: &[u8]) {
+    for (cell, byte) in flash.iter_mut().zip(bytes) {
+        *cell &= byte;
+    }
+}
+
+impl ErrorType for FileFlash {
+    type Error = FlashError;
+}
+
+impl ReadNorFlash for FileFlash {
+    const READ_SIZE: usize = WORD;
+
+    async fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), FlashError> {
+        check(offset, bytes.len(), WORD, self.size)?;
+        Ok(self.at(offset)?.read_exact(bytes)?)
+    }
+
+    fn capacity(&self) -> usize {
+        self.size
+    }
+}
+
+impl NorFlash for FileFlash {
+    const WRITE_SIZE: usize = WORD;
+    const ERASE_SIZE: usize = PAGE;
+
+    async fn erase(&mut self, from: u32, to: u32) -> Result<(), FlashError> {
+        let length = length(from, to)?;
+        check(from, length, PAGE, self.size)?;
+        Ok(self.at(from)?.write_all(&vec![0xFF; length])?)
+    }
+
+    async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), FlashError> {
+        check(offset, bytes.len(), WORD, self.size)?;
+        let mut cells = vec![0; bytes.len()];
+        self.at(offset)?.read_exact(&mut cells)?;
+        program(&mut cells, bytes);
+        Ok(self.at(offset)?.write_all(&cells)?)
+    }
+}
+
+impl MultiwriteNorFlash for FileFlash {}
+
+impl ErrorType for MemoryFlash {
+    type Error = FlashError;
+}
+
+impl ReadNorFlash for MemoryFlash {
+    const READ_SIZE: usize = WORD;
+
+    async fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), FlashError> {
+        check(offset, bytes.len(), WORD, self.bytes.len())?;
+        let offset = offset as usize;
+        bytes.copy_from_slice(&self.bytes[offset..offset + bytes.len()]);
+        Ok(())
+    }
+
+    fn capacity(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+impl NorFlash for MemoryFlash {
+    const WRITE_SIZE: usize = WORD;
+    const ERASE_SIZE: usize = PAGE;
+
+    async fn erase(&mut self, from: u32, to: u32) -> Result<(), FlashError> {
+        check(from, length(from, to)?, PAGE, self.bytes.len())?;
+        self.bytes[from as usize..to as usize].fill(0xFF);
+        Ok(())
+    }
+
+    async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), FlashError> {
+        check(offset, bytes.len(), WORD, self.bytes.len())?;
+        program(&mut self.bytes[offset as usize..], bytes);
+        Ok(())
+    }
+}
+
+impl MultiwriteNorFlash for MemoryFlash {}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    use hub_core::store::{Key, Memory, Opened, Store};
+
+    use super::*;
+
+    /// A folder that is gone afterwards.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("hearthwave-{name}-{}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        fn file(&self) -> PathBuf {
+            self.0.join("flash")
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// What a NOR flash does, and what it refuses.
+    async fn behaves(flash: &mut (impl MultiwriteNorFlash<Error = FlashError> + ReadNorFlash)) {
+        let mut word = [0; 4];
+        flash.read(8, &mut word).await.unwrap();
+        assert_eq!(word, [0xFF; 4], "erased at first");
+        flash.write(8, &[0xF0, 0x0F, 0xFF, 0x00]).await.unwrap();
+        flash.write(8, &[0x3C, 0xFF, 0xFF, 0xFF]).await.unwrap();
+        flash.read(8, &mut word).await.unwrap();
+        assert_eq!(word, [0x30, 0x0F, 0xFF, 0x00], "bits are cleared, never set");
+        flash.write(4096, &[0; 4]).await.unwrap();
+        flash.erase(0, 4096).await.unwrap();
+        flash.read(8, &mut word).await.unwrap();
+        assert_eq!(word, [0xFF; 4]);
+        flash.read(4096, &mut word).await.unwrap();
+        assert_eq!(word, [0; 4], "its own page alone");
+
+        let end = flash.capacity() as u32;
+        let kind = |result: Result<(), FlashError>| result.unwrap_err().kind();
+        assert_eq!(kind(flash.read(2, &mut word).await), NorFlashErrorKind::NotAligned);
+        assert_eq!(kind(flash.read(end, &mut word).await), NorFlashErrorKind::OutOfBounds);
+        assert_eq!(kind(flash.write(0, &[0; 3]).await), NorFlashErrorKind::NotAligned);
+        assert_eq!(kind(flash.write(end - 4, &[0; 8]).await), NorFlashErrorKind::OutOfBounds);
+        assert_eq!(kind(flash.erase(0, 4).await), NorFlashErrorKind::NotAligned);
+        assert_eq!(kind(flash.erase(4096, 0).await), NorFlashErrorKind::OutOfBounds);
+        assert_eq!(kind(flash.erase(0, end + 4096).await), NorFlashErrorKind::OutOfBounds);
+    }
+
+    #[tokio::test]
+    async fn both_are_like_flash() {
+        behaves(&mut MemoryFlash::default()).await;
+        let folder = Folder::new("behaves");
+        behaves(&mut FileFlash::open(folder.file(), 2 * PAGE).unwrap()).await;
+        let names: Vec<_> = fs::read_dir(&folder.0).unwrap().collect();
+        assert_eq!(names.len(), 1, "nothing else is left behind: {names:?}");
+    }
+
+    #[test]
+    fn what_is_no_flash_is_explained() {
+        let folder = Folder::new("explained");
+        let said = |path: &Path, size| FileFlash::open(path, size).unwrap_err().to_string();
+        fs::write(folder.file(), "a letter").unwrap();
+        assert!(said(&folder.file(), SIZE).contains("has 8 bytes, but the hub's flash has 65536"));
+        assert_eq!(fs::read(folder.file()).unwrap(), b"a letter", "and left as it is");
+        assert!(said(&folder.0.join("no/flash"), SIZE).contains("no/flash: "));
+        assert_eq!(said(&folder.0.join("new"), 5000), "5000 bytes are not a number of pages of 4096");
+        let new = folder.0.join("new");
+        let _first = FileFlash::open(&new, SIZE).unwrap();
+        assert!(said(&new, SIZE).ends_with("is in use by another hub"));
+    }
+
+    const COUNTER: Key<'static> = Key::Setting("counter");
+
+    /// Not a test by itself: the process that the next one kills.
+    #[tokio::test]
+    async fn a_process_that_counts() {
+        let Some(path) = std::env::var_os("HEARTHWAVE_TEST_FLASH") else { return };
+        let mut memory = Box::new(Memory::new());
+        let mut store = Store::new(FileFlash::open(path, 4 * PAGE).unwrap(), &mut memory);
+        let mut count = read(&mut store).await;
+        loop {
+            count += 1;
+            // Of changing length, and large enough to need an erase every few times.
+            let padding = "x".repeat(count as usize * 37 % 900);
+            store.set(COUNTER, &format!("{count} {padding}")).await.unwrap();
+            writeln!(io::stderr(), "count {count}").unwrap();
+        }
+    }
+
+    async fn read(store: &mut Store<'_, FileFlash>) -> u32 {
+        let mut text = [0; 1000];
+        match store.get(COUNTER, &mut text).await.unwrap() {
+            Some(text) => text.split(' ').next().unwrap().parse().unwrap(),
+            None => 0,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_process_is_killed_and_the_next_goes_on() {
+        let folder = Folder::new("killed");
+        let mut memory = Box::new(Memory::new());
+        let mut last = 0;
+        for round in 0..12 {
+            let mut child = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "flash::tests::a_process_that_counts", "--nocapture"])
+                .env("HEARTHWAVE_TEST_FLASH", folder.file())
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+            let mut said = last;
+            for line in lines.by_ref().take(5 + 13 * round) {
+                said = line.unwrap().strip_prefix("count ").expect("it counts").parse().unwrap();
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            // It may have said more before it ended.
+            for line in lines.map_while(Result::ok) {
+                said = line.strip_prefix("count ").and_then(|count| count.parse().ok()).unwrap_or(said);
+            }
+            let mut store = Store::new(FileFlash::open(folder.file(), 4 * PAGE).unwrap(), &mut memory);
+            assert!(matches!(store.open().await, Ok(Opened::Intact | Opened::Repaired)));
+            last = read(&mut store).await;
+            assert!(last == said || last == said + 1, "it said {said}, and {last} is kept");
+        }
+        assert!(last > 800, "{last}");
+    }
+}
