@@ -276,7 +276,10 @@ impl Inbound {
             }
             Stage::Topic { start, remaining } if self.len >= start + 2 => {
                 let topic = self.topic_len(start);
-                self.stage = if topic > limits::CUT_TOPIC {
+                self.stage = if 2 + topic + identifier_len(&self.head) >= remaining {
+                    // The topic ends outside the packet. minimq will see that it is broken, and end the connection.
+                    Stage::Emit { at: 0, pass: 0, skip: 0 }
+                } else if topic > limits::CUT_TOPIC {
                     Stage::SkipTopic { start, remaining, skip: topic }
                 } else {
                     let goal = self.len + topic + identifier_len(&self.head) + 1;

@@ -346,3 +346,18 @@ fn a_way_back_is_gone_only_if_it_can_be() {
     assert_eq!(ReplyTo::asked(Some(&long), None), Err(Refusal::LongResponseTopic));
     assert_eq!(ReplyTo::asked(Some("a"), Some(&[0; limits::CORRELATION + 1])), Err(Refusal::LongCorrelation));
 }
+
+#[test]
+fn a_topic_that_is_longer_than_its_packet_swallows_nothing() {
+    // A PUBLISH of 5200 bytes whose topic claims 60000.
+    let mut bytes = std::vec![0x30, 0xD0, 0x28, 0xEA, 0x60];
+    bytes.resize(70_000, b't');
+    let margin = Margin::new();
+    let mut sieve = Sieve::new(Pieces::new(&bytes, std::vec![1000]), &margin);
+    let mut header = [0; 3];
+    let mut filled = 0;
+    while filled < header.len() {
+        filled += block_on(sieve.read(&mut header[filled..])).unwrap();
+    }
+    assert_eq!(header, [0x30, 0xD0, 0x28], "minimq sees a length that it has no room for, and gives up");
+}
