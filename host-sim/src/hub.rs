@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use embedded_io_async::{Read, Write};
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use hub_core::{Broker, Config, DEFAULT_TOOL_PREFIX, Dial, Hub, HubId, Memory, Platform, WallClock};
 use tokio::sync::Notify;
 
@@ -40,11 +41,18 @@ impl Settings {
     }
 }
 
-/// Runs a hub for ever; when it restarts, it begins anew. `seed` decides its random waits.
+/// Runs a hub for ever; when it restarts, it begins anew, with what it had put into `flash`. `seed` decides its random
+/// waits.
 ///
 /// # Panics
 /// If the id is not a valid one.
-pub async fn run(settings: &Settings, uart: (impl Read, impl Write), mut dial: impl Dial, seed: u64) -> ! {
+pub async fn run(
+    settings: &Settings,
+    uart: (impl Read, impl Write),
+    mut dial: impl Dial,
+    mut flash: impl MultiwriteNorFlash,
+    seed: u64,
+) -> ! {
     let config = Config {
         id: HubId::new(&settings.hub_id).expect("a hub id has 1 to 32 letters, digits, '-' and '_'"),
         target: "sim",
@@ -64,7 +72,7 @@ pub async fn run(settings: &Settings, uart: (impl Read, impl Write), mut dial: i
         tokio::select! {
             biased;
             () = desktop.restart.notified() => {}
-            never = hub.run((&mut rx, &mut tx), &mut dial, &desktop) => never,
+            never = hub.run((&mut rx, &mut tx), &mut dial, &mut flash, &desktop) => never,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use hub_core::HubId;
 use lexopt::prelude::*;
@@ -21,6 +22,8 @@ Usage: cargo sim [OPTIONS]
                    The login can also be in HEARTHWAVE_BROKER_USER and HEARTHWAVE_BROKER_PASSWORD
   --listen ADDR    where the broker in the process listens, like 0.0.0.0:1883. Without it, at
                    127.0.0.1:1883, or at a free port if that is taken
+  --state FILE     where the hub keeps settings, flags and documents; made if it is not there. Without it, what
+                   the hub is told is forgotten when it ends
   --hub-id ID      the hub's name in every topic (sim; with --once and --broker, one of its own)
   --help           this text
   --version        the version
@@ -47,6 +50,8 @@ pub struct Options {
     pub broker: Option<BrokerUrl>,
     /// Where the embedded broker listens.
     pub listen: Option<SocketAddr>,
+    /// The file that is the hub's flash.
+    pub state: Option<PathBuf>,
     /// The hub's name.
     pub hub_id: String,
 }
@@ -54,7 +59,7 @@ pub struct Options {
 impl Options {
     /// Reads the arguments of the program, its own name left out.
     pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Error> {
-        let mut options = Self { once: None, broker: None, listen: None, hub_id: "sim".into() };
+        let mut options = Self { once: None, broker: None, listen: None, state: None, hub_id: "sim".into() };
         let mut is_named = false;
         let mut parser = lexopt::Parser::from_args(arguments);
         while let Some(argument) = parser.next()? {
@@ -66,6 +71,7 @@ impl Options {
                     options.broker = Some(url.map_err(|error| format!("--broker: {error}"))?);
                 }
                 Long("listen") => options.listen = Some(parser.value()?.parse()?),
+                Long("state") => options.state = Some(parser.value()?.into()),
                 Long("hub-id") => {
                     options.hub_id = parser.value()?.parse_with(hub_id)?;
                     is_named = true;

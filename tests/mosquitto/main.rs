@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use embedded_io_adapters::tokio_1::FromTokio;
 use host_sim::controller::Home;
+use host_sim::flash::MemoryFlash;
 use host_sim::hub::{self, Settings};
 use host_sim::network::Network;
 use serde_json::Value;
@@ -27,8 +28,9 @@ impl Desk {
                 tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async {
                 let (rx, tx) = tokio::io::split(Home::start());
+                let line = (FromTokio::new(rx), FromTokio::new(tx));
                 tokio::select! {
-                    never = hub::run(&settings, (FromTokio::new(rx), FromTokio::new(tx)), Network::Tcp, 1) => never,
+                    never = hub::run(&settings, line, Network::Tcp, MemoryFlash::default(), 1) => never,
                     _ = stopped => {}
                 }
             });

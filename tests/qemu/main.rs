@@ -109,6 +109,47 @@ fn waits_for_info(broker: &Mosquitto, is_it: impl Fn(&Value) -> bool) -> Value {
     info
 }
 
+/// The result of a call that has to succeed.
+fn calls(broker: &Mosquitto, tool: &str, arguments: Value) -> Value {
+    let payload = serde_json::json!({ "name": tool, "arguments": arguments }).to_string();
+    let reply: Value = serde_json::from_str(&broker.ask(CALL, payload.as_bytes())).expect("JSON");
+    assert_eq!(reply["success"], true, "{reply}");
+    reply["result"].clone()
+}
+
+#[test]
+#[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
+fn the_firmware_remembers_and_its_tools_keep_to_the_stack() {
+    let broker = Mosquitto::start();
+    let machine = Machine::start(broker.port, &["report=1"]);
+    let _line = machine.line();
+    assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
+    let json = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+    let document =
+        serde_json::json!({ "category": "long", "name": "text", "text": "x".repeat(3000) }).to_string();
+    let put = json(&broker.ask("hearthwave/qemu/request/content/put", document.as_bytes()));
+    assert_eq!(put["success"], true, "{put}");
+    // Enough changes for the store to erase pages.
+    for round in 0..40 {
+        let value = format!("{round}{}", "v".repeat(400));
+        calls(&broker, "set_feature_flag", serde_json::json!({ "name": "flag", "value": value }));
+        let seen = calls(&broker, "get_project_flag", serde_json::json!({ "name": "flag" }));
+        assert_eq!(seen["value"], value);
+    }
+    let content = calls(&broker, "get_content", serde_json::json!({ "expression": "long/*,hub" }));
+    assert_eq!(content["documents"][0]["text"].as_str().map(str::len), Some(3000));
+    let deep = format!("{}1{}", "(".repeat(30), ")".repeat(30));
+    assert_eq!(
+        calls(&broker, "math_eval", serde_json::json!({ "expression": deep })),
+        json(r#"{"result":1}"#)
+    );
+    machine.logs("usage: stack");
+    std::thread::sleep(Duration::from_millis(1500));
+    let used = machine.stack_used();
+    println!("the firmware's stack, deepest over the tools: {used} bytes");
+    assert!(used < STACK, "{used} bytes of stack");
+}
+
 #[test]
 #[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
 fn the_firmware_boots_serves_and_comes_back() {

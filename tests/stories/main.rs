@@ -3,4 +3,5 @@
 mod link;
 mod mqtt;
 mod requests;
+mod search;
 mod world;

@@ -231,7 +231,7 @@ async fn many_hubs_live_in_one_process() {
             let payload = format!(r#"{{"name":"echo","arguments":{{"hub":{number}}}}}"#);
             let hour = Duration::from_secs(3600);
             tokio::select! {
-                never = host_sim::hub::run(&settings, line, network.clone(), number as u64) => never,
+                never = host_sim::hub::run(&settings, line, network.clone(), host_sim::flash::MemoryFlash::default(), number as u64) => never,
                 reply = host_sim::caller::ask(network, &settings, "tool/call", payload.as_bytes(), hour) => {
                     let reply: Value = serde_json::from_slice(&reply.expect("an answer")).expect("JSON");
                     assert_eq!(reply["result"]["echo"]["hub"], number);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use embedded_io_adapters::tokio_1::FromTokio;
 use embedded_io_async::{ErrorType, Read, Write};
 use host_sim::broker::{Options, Server};
+use host_sim::flash::MemoryFlash;
 use host_sim::hub::{self, Settings};
 use hub_core::{Dial, DialError, limits};
 use minimq::{
@@ -112,7 +113,8 @@ impl World {
             swallowed: self.swallowed.clone(),
             mutes: self.mutes.clone(),
         };
-        let hub = hub::run(&self.settings, (FromTokio::new(rx), FromTokio::new(tx)), dial, 7);
+        let line = (FromTokio::new(rx), FromTokio::new(tx));
+        let hub = hub::run(&self.settings, line, dial, MemoryFlash::default(), 7);
         tokio::select! {
             biased;
             never = hub => never,
@@ -282,6 +284,7 @@ pub struct Message {
     pub payload: Vec<u8>,
     pub retained: bool,
     pub correlation: Option<Vec<u8>>,
+    pub response: Option<String>,
 }
 
 impl From<InboundPublish<'_>> for Message {
@@ -291,6 +294,7 @@ impl From<InboundPublish<'_>> for Message {
             payload: message.payload().into(),
             retained: message.retained(),
             correlation: message.correlation_data().map(Into::into),
+            response: message.response_topic().map(Into::into),
         }
     }
 }
@@ -401,6 +405,19 @@ impl Person {
             correlation: request.correlation.map(Into::into),
             qos: request.qos,
             retain: request.retain,
+        };
+        self.outbox.send(order).expect("connected");
+    }
+
+    /// Publishes anything.
+    pub fn publishes(&self, topic: &str, payload: &[u8], correlation: Option<&[u8]>) {
+        let order = Order {
+            topic: topic.into(),
+            payload: payload.into(),
+            response: None,
+            correlation: correlation.map(Into::into),
+            qos: QoS::AtLeastOnce,
+            retain: false,
         };
         self.outbox.send(order).expect("connected");
     }

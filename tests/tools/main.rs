@@ -3,5 +3,7 @@
 mod bench;
 mod calls;
 mod definitions;
+mod memory;
 mod names;
 mod over_mqtt;
+mod owner;

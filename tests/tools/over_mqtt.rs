@@ -2,65 +2,9 @@
 
 use std::time::Duration;
 
-use embedded_io_adapters::tokio_1::FromTokio;
-use host_sim::broker::{Options, Server};
-use host_sim::caller::ask;
-use host_sim::controller::Home;
-use host_sim::hub::{self, Settings};
-use host_sim::network::Network;
-use serde_json::{Value, json};
+use serde_json::json;
 
-/// A hub whose owner asks it things.
-struct Owner {
-    network: Network,
-    settings: Settings,
-}
-
-impl Owner {
-    /// Tells a story while a hub with these settings runs.
-    async fn of_a_hub<T>(change: impl FnOnce(&mut Settings), story: impl AsyncFnOnce(&Self) -> T) -> T {
-        let mut settings = Settings::in_memory("own");
-        change(&mut settings);
-        let owner = Self { network: Network::Memory(Server::start(Options::default())), settings };
-        let (rx, tx) = tokio::io::split(Home::start());
-        let line = (FromTokio::new(rx), FromTokio::new(tx));
-        tokio::select! {
-            biased;
-            never = hub::run(&owner.settings, line, owner.network.clone(), 3) => never,
-            end = story(&owner) => end,
-        }
-    }
-
-    async fn asks(&self, name: &str, request: Value) -> Value {
-        let request = request.to_string();
-        let patience = Duration::from_secs(120);
-        let reply = ask(self.network.clone(), &self.settings, name, request.as_bytes(), patience).await;
-        serde_json::from_slice(&reply.expect("an answer")).expect("JSON")
-    }
-
-    async fn calls(&self, tool: &str, arguments: Value) -> Value {
-        self.asks("tool/call", json!({ "name": tool, "arguments": arguments })).await
-    }
-
-    /// The names of all tools, page by page.
-    async fn lists(&self, format: &str) -> Vec<Value> {
-        let mut tools = Vec::new();
-        let mut after = Value::Null;
-        loop {
-            let mut request = json!({ "format": format });
-            if after.is_string() {
-                request["after"] = after;
-            }
-            let reply = self.asks("tool/list", request).await;
-            assert_eq!(reply["success"], true, "{reply}");
-            tools.extend(reply["tools"].as_array().expect("a list").iter().cloned());
-            match &reply["next"] {
-                Value::Null => return tools,
-                next => after = next.clone(),
-            }
-        }
-    }
-}
+use crate::owner::Owner;
 
 /// spec: gateway-05, infra-19, infra-21
 #[tokio::test(start_paused = true)]

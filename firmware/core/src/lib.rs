@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Modules use those above them in this list, never those below: [`limits`], `log`, [`seam`], [`config`],
-//! [`json`], [`math`], [`schema`], [`store`], [`tool`], [`tools`], [`link`], [`mqtt`], [`hub`]. All memory is
+//! [`json`], [`math`], [`schema`], [`store`], [`service`], [`tool`], [`tools`], [`link`], [`mqtt`], [`hub`]. All memory is
 //! the caller's ([`Memory`]), every capacity is a constant in [`limits`], and nothing here panics on what a
 //! wire brings.
 #![no_std]
@@ -41,6 +41,7 @@ pub mod math;
 pub mod mqtt;
 pub mod schema;
 pub mod seam;
+pub mod service;
 pub mod store;
 pub mod tool;
 pub mod tools;

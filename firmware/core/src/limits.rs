@@ -86,6 +86,15 @@ pub const EVENTS: usize = 8;
 /// One text of an outcome: an error, or a sentence for a person.
 pub const OUTCOME_TEXT: usize = 192;
 
+/// A question to a search service and, in the same place, its answer: some ten results with a line each.
+pub const SEARCH: usize = 2048;
+
+/// Searches that wait for their answer at the same time.
+pub const SEARCHES: usize = 2;
+
+/// For a search service to answer; less than [`TOOL_TIMEOUT`], so that the caller learns what was missing.
+pub const SEARCH_TIMEOUT: Duration = Duration::from_secs(20);
+
 /// The largest MQTT packet the hub takes in whole: a request with its topic and properties. Larger ones are
 /// cut on the way in and refused by name.
 pub const MQTT_RECEIVE: usize = REQUEST + 1024;

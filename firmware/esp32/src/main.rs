@@ -4,6 +4,7 @@
 //!   settings ─► Hub ◄─ uart ◄──► Z-Wave controller
 //!                ▲
 //!                ├── TcpDial ─► net ─► wifi ◄──► broker
+//!                ├── flash
 //!                └── platform
 //! ```
 //!
@@ -14,6 +15,7 @@
 #![no_main]
 #![deny(clippy::mem_forget)] // Drivers release their hardware when dropped.
 
+mod flash;
 mod net;
 mod platform;
 mod settings;
@@ -59,5 +61,5 @@ async fn main(spawner: Spawner) -> ! {
         }
     };
 
-    Hub::new(settings::HUB, MEMORY.take()).run(line, dial, Chip).await
+    Hub::new(settings::HUB, MEMORY.take()).run(line, dial, flash::open(board.FLASH), Chip).await
 }

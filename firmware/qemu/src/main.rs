@@ -9,6 +9,7 @@
 mod console;
 mod dma;
 mod executor;
+mod flash;
 mod net;
 mod platform;
 mod plic;
@@ -56,5 +57,5 @@ async fn run(spawner: Spawner, settings: Settings) -> ! {
         tool_prefix: DEFAULT_TOOL_PREFIX,
         example_tools: false,
     };
-    Hub::new(config, MEMORY.take()).run(uart, dial, platform).await
+    Hub::new(config, MEMORY.take()).run(uart, dial, flash::open(), platform).await
 }

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use embedded_io_adapters::tokio_1::FromTokio;
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use host_sim::broker::{Options as BrokerOptions, Server};
 use host_sim::caller::{NoAnswer, ask};
 use host_sim::controller::Home;
+use host_sim::flash::{self, FileFlash, MemoryFlash};
 use host_sim::hub::{self, Settings};
 use host_sim::network::Network;
 use host_sim::options::{Command, Options};
@@ -49,22 +51,40 @@ async fn main() {
             }
         }
     }
-    let (rx, tx) = tokio::io::split(Home::start());
-    let hub =
-        hub::run(&settings, (FromTokio::new(rx), FromTokio::new(tx)), network.clone(), hub::random_seed());
-
-    let code = tokio::select! {
-        never = hub => never,
-        code = async {
-            match &options.once {
-                Some(text) => once(network.clone(), &settings, text).await,
-                None => talk(network.clone(), &settings, &options).await,
+    let code = match &options.state {
+        None => run(&options, &settings, network, MemoryFlash::default()).await,
+        Some(path) => match FileFlash::open(path, flash::SIZE) {
+            Ok(flash) => run(&options, &settings, network, flash).await,
+            Err(error) => {
+                eprintln!("sim: --state: {error}");
+                1
             }
-        } => code,
-        _ = tokio::signal::ctrl_c() => 0,
+        },
     };
     // At once: the runtime would wait for somebody to press Enter at the prompt.
     std::process::exit(code)
+}
+
+/// Runs the hub for as long as somebody wants to talk to it. Returns the exit status.
+async fn run(
+    options: &Options,
+    settings: &Settings,
+    network: Network,
+    flash: impl MultiwriteNorFlash,
+) -> i32 {
+    let (rx, tx) = tokio::io::split(Home::start());
+    let line = (FromTokio::new(rx), FromTokio::new(tx));
+    let hub = hub::run(settings, line, network.clone(), flash, hub::random_seed());
+    tokio::select! {
+        never = hub => never,
+        code = async {
+            match &options.once {
+                Some(text) => once(network.clone(), settings, text).await,
+                None => talk(network.clone(), settings, options).await,
+            }
+        } => code,
+        _ = tokio::signal::ctrl_c() => 0,
+    }
 }
 
 /// Whether a person is looking at a prompt, which a line of the log should not run into.

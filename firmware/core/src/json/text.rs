@@ -58,6 +58,16 @@ impl<'a> Text<'a> {
         Some(decoded)
     }
 
+    /// The text itself, in `out`. `None` if it does not fit.
+    pub fn decode_into<'b>(&self, out: &'b mut [u8]) -> Option<&'b str> {
+        let mut length = 0;
+        for character in self.chars() {
+            let room = out.get_mut(length..length + character.len_utf8())?;
+            length += character.encode_utf8(room).len();
+        }
+        core::str::from_utf8(out.get(..length)?).ok()
+    }
+
     /// As much of the decoded text as fits, on one line: for showing, not for comparing.
     pub fn excerpt<const N: usize>(&self) -> heapless::String<N> {
         let mut decoded = heapless::String::new();

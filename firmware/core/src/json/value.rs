@@ -21,6 +21,9 @@ pub enum Kind {
 }
 
 impl<'a> Value<'a> {
+    /// `null`
+    pub const NULL: Self = Self { text: "null" };
+
     /// `{}`
     pub const EMPTY_OBJECT: Self = Self { text: "{}" };
 

@@ -25,7 +25,7 @@ pub struct Writer<'b> {
 /// An object that is open. See [`Writer::open`].
 #[derive(Debug)]
 #[must_use]
-pub struct Opened;
+pub struct Opened(u8);
 
 /// A place in what was written, to go back to. See [`Writer::rewind`].
 #[derive(Clone, Copy, Debug)]
@@ -79,12 +79,20 @@ impl<'b> Writer<'b> {
         self.separate();
         self.push(b"{");
         self.comma = false;
-        Opened
+        Opened(b'}')
     }
 
-    /// Closes the object.
-    pub fn close(&mut self, _: Opened) {
-        self.push(b"}");
+    /// Opens an array whose items are written next, until [`close`](Self::close).
+    pub fn open_array(&mut self) -> Opened {
+        self.separate();
+        self.push(b"[");
+        self.comma = false;
+        Opened(b']')
+    }
+
+    /// Closes the object or array.
+    pub fn close(&mut self, opened: Opened) {
+        self.push(&[opened.0]);
         self.comma = true;
     }
 

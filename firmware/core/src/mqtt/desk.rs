@@ -3,12 +3,12 @@
 use core::cell::Cell;
 use core::convert::Infallible;
 
-use embassy_futures::select::{Either4, select4};
+use embassy_futures::select::{Either5, select5};
 use embassy_futures::yield_now;
 use embassy_time::{Instant, Timer};
 use minimq::{
-    ConnectEvent, Connection, Error, InboundPublish, Io, Op, PeerError, Publication, QoS, RetainHandling,
-    SubscriptionOptions, TopicFilter,
+    ConnectEvent, Connection, Error, InboundPublish, Io, Op, PeerError, Property, Publication, QoS,
+    RetainHandling, SubscriptionOptions, TopicFilter,
 };
 
 use super::info;
@@ -16,7 +16,7 @@ use super::publish::{REPLY_QOS, Sent, publish, refuse};
 use super::redelivery::{Redeliveries, fingerprint};
 use super::replies::Replies;
 use super::request::{self, Refusal, Request};
-use super::session::Lost;
+use super::session::{Inside, Lost};
 use super::sieve::Margin;
 use super::slot::{ReplyTo, Slots};
 use super::topic::Topics;
@@ -25,6 +25,7 @@ use crate::json::{Value, Writer};
 use crate::limits;
 use crate::link::Status;
 use crate::log::{debug, info, warn};
+use crate::service::{Number, Services, Unanswered};
 use crate::tool::Event;
 
 /// Handles what comes and goes.
@@ -32,6 +33,7 @@ pub(super) struct Desk<'a> {
     topics: Topics<'a>,
     target: &'a str,
     slots: &'a Slots,
+    services: &'a Services,
     link: &'a Status,
     tools: usize,
     subscription: Subscription,
@@ -60,11 +62,13 @@ struct Refused {
 }
 
 impl<'a> Desk<'a> {
-    pub(super) fn new(config: &Config<'a>, tools: usize, slots: &'a Slots, link: &'a Status) -> Self {
+    pub(super) fn new(config: &Config<'a>, inside: &Inside<'a>) -> Self {
+        let Inside { slots, services, link, tools } = *inside;
         Self {
             topics: Topics::new(config.id),
             target: config.target,
             slots,
+            services,
             link,
             tools,
             event: None,
@@ -87,6 +91,7 @@ impl<'a> Desk<'a> {
     ) -> Result<Infallible, Lost> {
         let fresh = connection.connect_event() == ConnectEvent::Connected;
         self.replies.connected(fresh);
+        self.services.connected(fresh);
         if fresh {
             self.seen.clear();
             self.subscription = Subscription::Missing;
@@ -108,6 +113,7 @@ impl<'a> Desk<'a> {
                 }
                 self.send_replies(connection).await?;
                 self.tell_events(connection).await?;
+                self.ask_services(connection).await?;
             }
 
             let no_answer = async {
@@ -116,12 +122,18 @@ impl<'a> Desk<'a> {
                     _ => core::future::pending().await,
                 }
             };
-            let event =
-                select4(connection.poll(), self.slots.answered(), self.link.changed(), no_answer).await;
+            let event = select5(
+                connection.poll(),
+                self.slots.answered(),
+                self.link.changed(),
+                self.services.due(),
+                no_answer,
+            )
+            .await;
             let refused = match event {
-                Either4::First(Ok(Some(message))) => self.receive(&message, margin),
-                Either4::First(Ok(None)) => None,
-                Either4::First(Err(Error::Peer(PeerError::Rejected(_)))) => {
+                Either5::First(Ok(Some(message))) => self.receive(&message, margin),
+                Either5::First(Ok(None)) => None,
+                Either5::First(Err(Error::Peer(PeerError::Rejected(_)))) => {
                     // The connection lives on. What was rejected is the subscription, or else a publication.
                     if let Subscription::Asked(op, _) = &self.subscription
                         && !connection.is_pending(op)
@@ -132,16 +144,18 @@ impl<'a> Desk<'a> {
                     warn!("mqtt: the broker refused a message of the hub's; check its access rules");
                     None
                 }
-                Either4::First(Err(error)) => return Err(error.into()),
-                Either4::Second(slot) => {
+                Either5::First(Err(error)) => return Err(error.into()),
+                Either5::Second(slot) => {
                     self.replies.written(slot);
                     None
                 }
-                Either4::Third(()) => {
+                Either5::Third(()) => {
                     info_due = true;
                     None
                 }
-                Either4::Fourth(()) => return Err(Lost::Stalled),
+                // The next round sends it.
+                Either5::Fourth(()) => None,
+                Either5::Fifth(()) => return Err(Lost::Stalled),
             };
             // A broker can send many requests at once: the workers come first, or the slots would run out.
             yield_now().await;
@@ -168,8 +182,9 @@ impl<'a> Desk<'a> {
                     // A request that somebody retained by mistake must not run at every reconnect.
                     .retain_behavior(RetainHandling::Never)
                     .ignore_local_messages();
-                let topic = self.topics.requests();
-                match connection.subscribe(&[TopicFilter::new(&topic).options(options)], &[]).await {
+                let (requests, answers) = (self.topics.requests(), self.topics.service_responses());
+                let filters = [&requests, &answers].map(|topic| TopicFilter::new(topic).options(options));
+                match connection.subscribe(&filters, &[]).await {
                     Ok(op) => {
                         self.subscription = Subscription::Asked(op, Instant::now() + limits::MQTT_TIMEOUT)
                     }
@@ -225,11 +240,50 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
+    /// Sends the questions that are due, as far as there is room.
+    async fn ask_services<IO: Io>(&self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
+        while let Some(due) = self.services.next_due() {
+            let topic = self.topics.service_request(due.service());
+            let reply_topic = self.topics.service_response(due.service());
+            let number = due.number().to_be_bytes();
+            let properties = [Property::ResponseTopic(&reply_topic), Property::CorrelationData(&number)];
+            let payload = |buffer: &mut [u8]| due.copy(buffer).ok_or(());
+            let publication = Publication::new(&topic, payload).qos(REPLY_QOS).properties(&properties);
+            match publish(connection, publication).await? {
+                Sent::Now(_) => due.sent(),
+                Sent::Later => break,
+                Sent::Never => {
+                    warn!("mqtt: a question for {} is more than the broker takes", topic.as_str());
+                    due.failed(Unanswered::LongQuestion);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A service answers.
+    fn take_answer(&self, message: &InboundPublish<'_>, size: usize) {
+        let number =
+            message.correlation_data().and_then(|data| data.try_into().ok()).map(Number::from_be_bytes);
+        match number {
+            None => warn!(
+                "mqtt: an answer on {} without the question's Correlation Data was dropped",
+                message.topic()
+            ),
+            Some(number) if self.services.answer(number, message.payload(), size) => {}
+            Some(_) => debug!("mqtt: an answer on {} came too late", message.topic()),
+        }
+    }
+
     /// Decides about a message, and puts what it asks into a free slot.
     fn receive(&mut self, message: &InboundPublish<'_>, margin: &Margin) -> Option<Refused> {
         let received = Instant::now();
         let (topic, payload) = (message.topic(), message.payload());
         let size = margin.cut().unwrap_or(payload.len());
+        if self.topics.is_service_response(topic) {
+            self.take_answer(message, size);
+            return None;
+        }
         let Some(name) = self.topics.request(topic) else {
             warn!("mqtt: a message of {} bytes that cannot be a request was dropped", size);
             return None;

@@ -21,9 +21,9 @@ mod tests;
 
 pub use backoff::Backoff;
 pub use redelivery::Redeliveries;
-pub(crate) use request::read;
 pub use request::{Refusal, Request};
-pub use session::{Memory, explain, run};
+pub(crate) use request::{read, text};
+pub use session::{Inside, Memory, explain, run};
 pub use sieve::{Margin, Sieve};
 pub use slot::{Job, ReplyTo, Slot, Slots};
 pub use topic::{Topic, Topics};

@@ -4,6 +4,7 @@ use core::fmt::{self, Write as _};
 
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::limits;
+use crate::store::StoreError;
 
 /// The requests the hub answers, by the name at the end of their topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,16 +14,33 @@ pub enum Request {
     ToolCall,
     /// `tool/list`: tells which tools there are.
     ToolList,
+    /// `content/put`: keeps a document.
+    ContentPut,
+    /// `content/delete`: forgets a document.
+    ContentDelete,
+    /// `content/list`: tells which documents there are.
+    ContentList,
+    /// `config/get`: tells settings.
+    ConfigGet,
+    /// `config/set`: changes a setting.
+    ConfigSet,
 }
+
+/// All requests by name.
+const REQUESTS: [(&str, Request); 7] = [
+    ("tool/call", Request::ToolCall),
+    ("tool/list", Request::ToolList),
+    ("content/put", Request::ContentPut),
+    ("content/delete", Request::ContentDelete),
+    ("content/list", Request::ContentList),
+    ("config/get", Request::ConfigGet),
+    ("config/set", Request::ConfigSet),
+];
 
 impl Request {
     /// The request called `name`.
     pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "tool/call" => Some(Self::ToolCall),
-            "tool/list" => Some(Self::ToolList),
-            _ => None,
-        }
+        REQUESTS.iter().find(|(known, _)| *known == name).map(|(_, request)| *request)
     }
 }
 
@@ -49,6 +67,16 @@ pub enum Refusal {
     WrongFormat,
     /// The allowed tools are no list.
     WrongAllowed,
+    /// A member that has to be a string is not, or is missing.
+    NotText(&'static str),
+    /// A member is longer than this many bytes.
+    LongText(&'static str, usize),
+    /// There is no setting of that name.
+    UnknownSetting,
+    /// What is to be deleted is not there.
+    Absent,
+    /// The store does not do it.
+    Store(StoreError),
     /// The transaction has no room in a reply.
     LongTransaction,
     /// The reply does not fit.
@@ -69,6 +97,10 @@ impl Refusal {
             Self::Unknown => "unknown_request",
             Self::TooLarge(_) | Self::Unanswerable => "too_large",
             Self::NotJson(_) => "invalid_json",
+            Self::Absent => "not_found",
+            Self::Store(StoreError::TooLarge { .. }) => "too_large",
+            Self::Store(StoreError::Full(_)) => "full",
+            Self::Store(error) if !matches!(error, StoreError::Name(..)) => "store_error",
             _ => "invalid_request",
         }
     }
@@ -96,11 +128,28 @@ impl Refusal {
     }
 }
 
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Busy => write!(f, "The hub is busy with {} requests; try again in a moment", limits::JOBS),
-            Self::Unknown => f.write_str("Unknown request; the hub answers tool/call and tool/list"),
+            Self::Unknown => {
+                f.write_str("Unknown request; the hub answers")?;
+                let mut names = REQUESTS.iter().map(|(name, _)| name);
+                names.try_for_each(|name| write!(f, " {name}"))
+            }
+            Self::NotText(name) => write!(f, "'{name}' must be a string"),
+            Self::LongText(name, most) => {
+                write!(f, "'{name}' is too long; at most {most} bytes are possible")
+            }
+            Self::UnknownSetting => f.write_str("'key' must be one of: project"),
+            Self::Absent => f.write_str("There is no such document in the store"),
+            Self::Store(error) => write!(f, "Store: {error}"),
             Self::TooLarge(size) => {
                 write!(f, "The request has {size} bytes; at most {} are possible", limits::REQUEST)
             }
@@ -138,6 +187,16 @@ impl fmt::Display for Refusal {
             }
         }
     }
+}
+
+/// The member `name` of a request, which has to be a string of at most `N` bytes. `None` if it is not there.
+pub(crate) fn text<const N: usize>(
+    request: Value<'_>,
+    name: &'static str,
+) -> Result<Option<heapless::String<N>>, Refusal> {
+    let Some(value) = request.get(name) else { return Ok(None) };
+    let text = value.as_text().ok_or(Refusal::NotText(name))?;
+    text.decode().map(Some).ok_or(Refusal::LongText(name, N))
 }
 
 /// A request's payload as the object it has to be, with the `transaction` that its reply gives back.

@@ -13,6 +13,7 @@ use crate::limits;
 use crate::link::Status;
 use crate::log::{debug, error, info, warn};
 use crate::seam::{Dial, Platform};
+use crate::service::Services;
 
 /// The buffers of one session.
 #[derive(Debug)]
@@ -34,16 +35,26 @@ impl Default for Memory {
     }
 }
 
-/// Keeps a session with the broker for ever: requests go into `slots`, and `link` and the number of `tools` are announced. Whatever the
-/// broker does, it comes back, after a wait that grows with each failure.
+/// What is inside the hub, as the session sees it.
+pub struct Inside<'a> {
+    /// Where requests go, and replies come from.
+    pub slots: &'a Slots,
+    /// Where questions to others come from, and their answers go.
+    pub services: &'a Services,
+    /// The controller, as announced.
+    pub link: &'a Status,
+    /// How many tools there are, as announced.
+    pub tools: usize,
+}
+
+/// Keeps a session with the broker for ever, and serves what is `inside` through it. Whatever the broker does, it comes
+/// back, after a wait that grows with each failure.
 pub async fn run<D: Dial, P: Platform>(
     memory: &mut Memory,
     config: &Config<'_>,
     dial: &mut D,
     platform: &P,
-    tools: usize,
-    slots: &Slots,
-    link: &Status,
+    inside: &Inside<'_>,
 ) -> ! {
     let mut session = match open(memory, config) {
         Ok(session) => session,
@@ -54,7 +65,7 @@ pub async fn run<D: Dial, P: Platform>(
     };
     let margin = Margin::new();
     let mut backoff = Backoff::new(platform.seed());
-    let mut desk = Desk::new(config, tools, slots, link);
+    let mut desk = Desk::new(config, inside);
     let broker = &config.broker;
     let mut last_failure = "";
     loop {
@@ -67,6 +78,7 @@ pub async fn run<D: Dial, P: Platform>(
                         info!("mqtt: connected to {}:{} as {}", broker.host, broker.port, config.id.as_str());
                         last_failure = "";
                         let Err(lost) = desk.attend(&mut connection, &margin).await;
+                        inside.services.disconnected();
                         if start.elapsed() >= limits::RECONNECT_SETTLED {
                             backoff.reset();
                         }

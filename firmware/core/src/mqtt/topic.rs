@@ -4,6 +4,7 @@ use heapless::String;
 
 use crate::config::HubId;
 use crate::limits;
+use crate::service::Service;
 
 /// A topic of the hub's, or one that a caller chose for the reply.
 pub type Topic = String<{ limits::RESPONSE_TOPIC }>;
@@ -11,6 +12,8 @@ pub type Topic = String<{ limits::RESPONSE_TOPIC }>;
 const ROOT: &str = "hearthwave/";
 const REQUEST: &str = "/request/";
 const RESPONSE: &str = "/response/";
+const SERVICE: &str = "/service/";
+const SERVICE_RESPONSE: &str = "/response";
 
 /// Topics under `hearthwave/<hub-id>/`.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +57,32 @@ impl<'a> Topics<'a> {
     /// The name of the request that arrives on `topic`.
     pub fn request<'t>(&self, topic: &'t str) -> Option<&'t str> {
         topic.strip_prefix(ROOT)?.strip_prefix(self.id.as_str())?.strip_prefix(REQUEST)
+    }
+
+    /// Where a service is asked.
+    pub fn service_request(&self, service: Service) -> Topic {
+        let mut topic = self.join(SERVICE, service.name());
+        // It fits, as `join` says.
+        let _ = topic.push_str("/request");
+        topic
+    }
+
+    /// Where a service answers.
+    pub fn service_response(&self, service: Service) -> Topic {
+        let mut topic = self.join(SERVICE, service.name());
+        let _ = topic.push_str(SERVICE_RESPONSE);
+        topic
+    }
+
+    /// Matches every answer of a service.
+    pub fn service_responses(&self) -> Topic {
+        self.join(SERVICE, "+/response")
+    }
+
+    /// Whether a service answers on `topic`.
+    pub fn is_service_response(&self, topic: &str) -> bool {
+        let ours = topic.strip_prefix(ROOT).and_then(|rest| rest.strip_prefix(self.id.as_str()));
+        ours.and_then(|rest| rest.strip_prefix(SERVICE)).is_some_and(|rest| rest.ends_with(SERVICE_RESPONSE))
     }
 
     fn join(&self, middle: &str, name: &str) -> Topic {

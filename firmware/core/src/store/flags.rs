@@ -8,7 +8,10 @@ use core::ops::ControlFlow;
 
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
+use heapless::String;
+
 use super::{Key, Record, Scope, Section, Store, StoreError, read, readable};
+use crate::limits;
 
 /// The scopes in which a project looks for a flag; the first that has it decides.
 pub const fn scopes(project: &str) -> [Scope<'_>; 2] {
@@ -39,7 +42,37 @@ pub fn resolve<T, N: Ord>(
     })
 }
 
+/// The setting that names the project.
+pub const PROJECT: &str = "project";
+
+/// The project of a hub that was never told another.
+pub const FIRST_PROJECT: &str = "home";
+
 impl<F: MultiwriteNorFlash> Store<'_, F> {
+    /// The project that the hub is set to.
+    pub async fn project(&mut self) -> Result<String<{ limits::GROUP }>, StoreError> {
+        let mut project = [0; limits::GROUP];
+        let project = match self.get(Key::Setting(PROJECT), &mut project).await {
+            Ok(Some(project)) => project,
+            // A setting that cannot be read, or be a project, is none.
+            Ok(None) | Err(StoreError::Corrupt | StoreError::Buffer(_)) => FIRST_PROJECT,
+            Err(error) => return Err(error),
+        };
+        // It fits: the buffer was no larger.
+        Ok(String::try_from(project).unwrap_or_default())
+    }
+
+    /// Sets the hub to a project; to the first one if there is none.
+    pub async fn set_project(&mut self, project: Option<&str>) -> Result<(), StoreError> {
+        match project {
+            Some(project) => {
+                Section::Flags(Scope::Project(project)).encode()?;
+                self.set(Key::Setting(PROJECT), project).await
+            }
+            None => self.delete(Key::Setting(PROJECT)).await.map(drop),
+        }
+    }
+
     /// The flag `name` as `project` sees it, in `out`, and the scope it is from.
     pub async fn flag<'b, 'p>(
         &mut self,

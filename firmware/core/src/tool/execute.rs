@@ -13,8 +13,8 @@ use crate::limits;
 use crate::log::{debug, error, info, trace, warn};
 use crate::schema::{self, Unknown};
 
-/// Room in a reply for what follows the result.
-const EPILOGUE: usize = 2 * limits::OUTCOME_TEXT + limits::TOOL_NAME + limits::TRANSACTION + 128;
+/// Room in a reply for what follows the result. A tool whose result is a list stops before it.
+pub(crate) const EPILOGUE: usize = 2 * limits::OUTCOME_TEXT + limits::TOOL_NAME + limits::TRANSACTION + 128;
 
 /// Runs handlers by name.
 #[allow(async_fn_in_trait, reason = "the hub runs in one task: its futures need not be Send")]

@@ -16,6 +16,7 @@ mod registry;
 pub use declared::DeclaredTools;
 pub use definition::{Example, Implementation, Tool};
 pub use describe::describe;
+pub(crate) use execute::EPILOGUE;
 pub use execute::{Event, Handlers, execute};
 pub use format::Format;
 pub use names::normalise;

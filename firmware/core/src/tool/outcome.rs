@@ -6,6 +6,7 @@ use heapless::String;
 
 use crate::json::Writer;
 use crate::limits;
+use crate::store::StoreError;
 
 type Line = String<{ limits::OUTCOME_TEXT }>;
 
@@ -132,6 +133,21 @@ impl Failure {
             reply.field("exception_message", words.as_str());
         }
         write_guidance(reply, Some(self.spoken()), self.instruction);
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let error_type = match error {
+            StoreError::Name(..) | StoreError::TooLarge { .. } | StoreError::NotJson(_) => {
+                ErrorType::InvalidParameters
+            }
+            StoreError::Unsuitable(_) => ErrorType::Unavailable,
+            _ => ErrorType::ExecutionError,
+        };
+        Self::new(error_type, format_args!("Store: {error}"))
+            .saying(format_args!("Sorry, my memory does not take that: {error}."))
+            .caused_by("StoreError", format_args!("{error}"))
     }
 }
 

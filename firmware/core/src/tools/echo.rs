@@ -18,8 +18,8 @@ pub(super) static TOOL: Tool = Tool {
     ..Tool::PLAIN
 };
 
-pub(super) async fn run<P>(
-    _: &Toolbox<'_, P>,
+pub(super) async fn run<P, S>(
+    _: &Toolbox<'_, P, S>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
 ) -> Result<Success, Failure> {

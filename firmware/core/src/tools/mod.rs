@@ -1,16 +1,29 @@
 //! The hub's own tools, one file each, and the list of them. `README.md` in this folder is the template for a new one.
 
+mod flag;
+mod library;
+
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
+use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use crate::json::{Value, Writer};
 use crate::seam::Platform;
+use crate::service::Services;
+use crate::store::Store;
+pub use library::DOCUMENTS;
+
 use crate::tool::{Failure, Handlers, Success, Tool};
 
-/// What the handlers work with.
-pub struct Toolbox<'a, P> {
+/// What the handlers work with. `S` is a [`Store`](crate::store::Store).
+pub struct Toolbox<'a, P, S> {
     /// The machine.
     pub platform: &'a P,
+    /// Flags and documents.
+    pub store: &'a Mutex<NoopRawMutex, S>,
+    /// Those who are asked through the broker.
+    pub services: &'a Services,
     /// Rung to have the hub restart, once the answer has left.
     pub restart: &'a Signal<NoopRawMutex, ()>,
 }
@@ -28,7 +41,7 @@ macro_rules! declare {
         /// Tools that show how tools are made.
         pub static EXAMPLE_TOOLS: &[&Tool] = &[$(&$example::TOOL),*];
 
-        impl<P: Platform> Handlers for Toolbox<'_, P> {
+        impl<P: Platform, F: MultiwriteNorFlash> Handlers for Toolbox<'_, P, Store<'_, F>> {
             async fn run(
                 &self,
                 name: &str,
@@ -51,9 +64,18 @@ macro_rules! declare {
 declare! {
     datetime
     volume
+    search
     math_eval
     echo
+    set_project_flag
+    get_project_flag
+    list_project_flags
+    set_feature_flag
+    get_feature_flag
+    list_feature_flags
+    get_content
     restart_hub
+    factory_reset
     ; examples
     example_greeting
 }

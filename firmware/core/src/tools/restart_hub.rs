@@ -19,8 +19,8 @@ pub(super) static TOOL: Tool = Tool {
     ..Tool::PLAIN
 };
 
-pub(super) async fn run<P>(
-    toolbox: &Toolbox<'_, P>,
+pub(super) async fn run<P, S>(
+    toolbox: &Toolbox<'_, P, S>,
     _: Value<'_>,
     result: &mut Writer<'_>,
 ) -> Result<Success, Failure> {

@@ -22,8 +22,8 @@ pub(super) static TOOL: Tool = Tool {
     ..Tool::PLAIN
 };
 
-pub(super) async fn run<P: Platform>(
-    toolbox: &Toolbox<'_, P>,
+pub(super) async fn run<P: Platform, S>(
+    toolbox: &Toolbox<'_, P, S>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
 ) -> Result<Success, Failure> {

@@ -1,0 +1,141 @@
+//! The hub: joins the MQTT session, the job slots with the tools, the store, and the controller link.
+
+mod answer;
+mod content;
+mod settings;
+
+use embassy_futures::join::{join_array, join4};
+use embassy_sync::blocking_mutex::raw::NoopRawMutex;
+use embassy_sync::mutex::Mutex;
+use embassy_sync::signal::Signal;
+use embassy_time::Timer;
+use embedded_io_async::{Read, Write};
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+
+use crate::config::Config;
+use crate::log::{info, warn};
+use crate::mqtt::{Inside, Job, Slots};
+use crate::seam::{Dial, Platform};
+use crate::service::Services;
+use crate::store::{self, Store};
+use crate::tool::{self, DeclaredTools, Registry};
+use crate::tools::{self, Toolbox};
+use crate::{limits, link, mqtt};
+
+/// All the memory one hub works in.
+///
+/// Large, and all zeros when new: keep it in a `static` (it then costs no flash) or in a box, and hand it
+/// to one [`Hub`] for good.
+pub struct Memory {
+    mqtt: mqtt::Memory,
+    link: link::Memory,
+    store: store::Memory,
+    slots: Slots,
+    services: Services,
+    registry: Registry,
+}
+
+impl Memory {
+    /// Empty memory.
+    pub const fn new() -> Self {
+        Self {
+            mqtt: mqtt::Memory::new(),
+            link: link::Memory::new(),
+            store: store::Memory::new(),
+            slots: Slots::new(),
+            services: Services::new(),
+            registry: Registry::new(),
+        }
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// One hub. Holds no global state: a process can run as many as it has [`Memory`] for.
+pub struct Hub<'a> {
+    config: Config<'a>,
+    memory: &'a mut Memory,
+    declared: DeclaredTools,
+}
+
+impl<'a> Hub<'a> {
+    /// A hub that works in `memory`.
+    pub const fn new(config: Config<'a>, memory: &'a mut Memory) -> Self {
+        Self { config, memory, declared: DeclaredTools::new(tools::TOOLS) }
+    }
+
+    /// The tools the hub brings, for whoever asks first: [`run`](Self::run) does, and registers them.
+    pub fn take_declared_tools(&self) -> &'static [&'static tool::Tool] {
+        self.declared.take()
+    }
+
+    /// Runs the hub for ever: keeps a session with the broker and the link to the controller on `uart`
+    /// (its receiving and sending halves), and answers requests. Neither side waits for the other. What it has to
+    /// remember is in `flash`, which is its own from start to end.
+    ///
+    /// Dropping the future stops the hub; the broker then publishes its will.
+    pub async fn run<R, W, D, F, P>(&mut self, uart: (R, W), mut dial: D, flash: F, platform: P) -> !
+    where
+        R: Read,
+        W: Write,
+        D: Dial,
+        F: MultiwriteNorFlash,
+        P: Platform,
+    {
+        let declared = self.take_declared_tools();
+        let Self { config, memory, .. } = self;
+        let Memory { mqtt, link, store, slots, services, registry } = &mut **memory;
+        let (slots, services) = (&*slots, &*services);
+        slots.clear();
+        services.clear();
+        info!("hub {}: version {} on {}", config.id.as_str(), env!("CARGO_PKG_VERSION"), config.target);
+        registry.reset(config.tool_prefix);
+        let examples = if config.example_tools { tools::EXAMPLE_TOOLS } else { &[] };
+        for tool in declared.iter().chain(examples) {
+            // What does not fit has been said; the rest works.
+            let _ = registry.register(tool);
+        }
+        let registry = &*registry;
+        let status = link::Status::new();
+        let restart = Signal::new();
+        let mut store = Store::new(flash, store);
+        if let Err(error) = store.open().await {
+            warn!(
+                "store: {}; flags and documents are not there now",
+                tool::Failure::from(error).error.as_str()
+            );
+        }
+        let store = Mutex::new(store);
+        let toolbox = &Toolbox { platform: &platform, store: &store, services, restart: &restart };
+        let (rx, tx) = uart;
+        join4(
+            mqtt::run(
+                mqtt,
+                config,
+                &mut dial,
+                &platform,
+                &Inside { slots, services, link: &status, tools: registry.len() },
+            ),
+            link::run(link, rx, tx, &status),
+            join_array::<_, { limits::JOBS }>(core::array::from_fn(|index| {
+                slots.serve(index, async |job: &mut Job| answer::answer(job, registry, toolbox, slots).await)
+            })),
+            restart_when_told(&restart, &platform),
+        )
+        .await
+        .0
+    }
+}
+
+async fn restart_when_told<P: Platform>(told: &Signal<NoopRawMutex, ()>, platform: &P) -> ! {
+    loop {
+        told.wait().await;
+        info!("hub: restarting");
+        Timer::after(limits::RESTART_DELAY).await;
+        platform.restart();
+    }
+}
