@@ -49,7 +49,9 @@ pub enum Unanswered {
 /// The number by which an answer finds its question.
 pub type Number = u32;
 
+// With a tag of its own, `Free` is all zeros, and so is a new hub's memory: it costs no flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 enum State {
     Free,
     /// Being written.
