@@ -7,7 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
-use hub_core::{Broker, Config, DEFAULT_TOOL_PREFIX, Dial, Hub, HubId, Memory, Platform, WallClock};
+use hub_core::{
+    Broker, Config, DEFAULT_TOOL_PREFIX, Dial, Hub, HubId, Memory, Platform, SERIAL_HINT, WallClock,
+};
 use tokio::sync::Notify;
 
 /// Where the broker is, and who the hub is there.
@@ -23,6 +25,8 @@ pub struct Settings {
     pub login: Option<(String, String)>,
     /// What stands before the names of the hub's own tools.
     pub tool_prefix: String,
+    /// What to check when the controller is not reached.
+    pub controller_hint: String,
     /// Whether the example tools are there.
     pub example_tools: bool,
 }
@@ -36,6 +40,7 @@ impl Settings {
             port: 1883,
             login: None,
             tool_prefix: DEFAULT_TOOL_PREFIX.into(),
+            controller_hint: SERIAL_HINT.into(),
             example_tools: false,
         }
     }
@@ -62,6 +67,7 @@ pub async fn run(
             login: settings.login.as_ref().map(|(user, password)| (user.as_str(), password.as_str())),
         },
         tool_prefix: &settings.tool_prefix,
+        controller_hint: &settings.controller_hint,
         example_tools: settings.example_tools,
     };
     let (mut rx, mut tx) = uart;

@@ -263,18 +263,45 @@ impl Controller {
 
     /// Goes through the handshake, with two tools.
     pub async fn greets(&mut self) {
-        let hello = self.hears_of("initialize").await;
-        let about = serde_json::json!({
-            "protocolVersion": hello["params"]["protocolVersion"],
-            "capabilities": { "tools": {} },
-            "serverInfo": { "name": "played", "version": "1" },
-        });
-        self.answers(&hello, about).await;
-        self.hears_of("notifications/initialized").await;
-        let list = self.hears_of("tools/list").await;
         let tool = |name| serde_json::json!({ "name": name, "inputSchema": { "type": "object" } });
-        self.answers(&list, serde_json::json!({ "tools": [tool("one"), tool("two")] })).await;
+        self.greets_with(serde_json::json!([tool("one"), tool("two")])).await;
     }
+
+    /// Goes through the handshake, with these tools.
+    pub async fn greets_with(&mut self, tools: Value) {
+        let hello = self.hears_of("initialize").await;
+        self.answers(&hello, about_it(&hello["params"]["protocolVersion"])).await;
+        self.hears_of("notifications/initialized").await;
+        self.lists(tools).await;
+    }
+
+    /// Answers the next question for its tools.
+    pub async fn lists(&mut self, tools: Value) {
+        let list = self.hears_of("tools/list").await;
+        self.answers(&list, serde_json::json!({ "tools": tools })).await;
+    }
+
+    /// Answers a call with a text.
+    pub async fn replies(&mut self, call: &Value, text: &str) {
+        let content = serde_json::json!({ "content": [{ "type": "text", "text": text }] });
+        self.answers(call, content).await;
+    }
+
+    /// Answers a request with an error.
+    pub async fn refuses(&mut self, request: &Value, code: i64, message: &str, data: Value) {
+        let error = serde_json::json!({ "code": code, "message": message, "data": data });
+        let answer = serde_json::json!({ "jsonrpc": "2.0", "id": request["id"], "error": error });
+        self.says(answer.to_string().as_bytes()).await;
+    }
+}
+
+/// What a controller says about itself.
+pub fn about_it(version: &Value) -> Value {
+    serde_json::json!({
+        "protocolVersion": version,
+        "capabilities": { "tools": {} },
+        "serverInfo": { "name": "played", "version": "1" },
+    })
 }
 
 /// A message that somebody received.
@@ -450,6 +477,17 @@ impl Person {
                 return info;
             }
         }
+    }
+
+    /// Calls a tool, with the answer at its usual place.
+    pub fn calls(&self, tool: &str, arguments: Value) {
+        let call = serde_json::json!({ "name": tool, "arguments": arguments }).to_string();
+        self.asks(Request::new("tool/call", call.as_bytes()));
+    }
+
+    /// The next answer to a call.
+    pub async fn gets(&mut self) -> Value {
+        self.hears("hearthwave/story/response/tool/call").await.json()
     }
 
     /// Calls `echo` and waits for the answer: the hub is alive and listens.

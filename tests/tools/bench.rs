@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use hub_core::json::{Value as Text, Writer};
 use hub_core::tool::{
-    ErrorType, Event, Failure, Handlers, Implementation, Name, Registry, Success, Tool, execute,
+    Answer, ErrorType, Event, Failure, Handlers, Implementation, Name, Registry, Success, Tool, execute,
 };
 use serde_json::Value;
 
 /// The largest reply.
 const REPLY: usize = hub_core::limits::REPLY;
 
-pub static SWITCH: Tool = Tool {
+pub static SWITCH: Tool<'static> = Tool {
     name: "switch",
     description: "Switches a device.",
     schema: r#"{"type":"object","properties":{
@@ -24,9 +24,9 @@ pub static SWITCH: Tool = Tool {
     ..Tool::PLAIN
 };
 
-pub static STRICT: Tool = Tool { name: "strict", strict: true, ..SWITCH_LIKE };
+pub static STRICT: Tool<'static> = Tool { name: "strict", strict: true, ..SWITCH_LIKE };
 
-const SWITCH_LIKE: Tool = Tool {
+const SWITCH_LIKE: Tool<'static> = Tool {
     schema: r#"{"type":"object","properties":{"a":{"type":"string","description":"A"}}}"#,
     implementation: Implementation::Builtin("record"),
     ..Tool::PLAIN
@@ -34,7 +34,7 @@ const SWITCH_LIKE: Tool = Tool {
 
 macro_rules! tools {
     ($($name:ident $tool:literal $implementation:expr;)*) => {
-        $(pub static $name: Tool = Tool {
+        $(pub static $name: Tool<'static> = Tool {
             name: $tool,
             description: "For tests.",
             implementation: $implementation,
@@ -104,12 +104,25 @@ impl Handlers for Bench {
             _ => return None,
         })
     }
+
+    async fn call<T>(
+        &self,
+        _: impl FnOnce(&mut Writer<'_>) -> Result<(), Failure>,
+        _: impl FnOnce(Answer<'_>) -> T,
+    ) -> Result<T, Failure> {
+        Err(Failure::new(ErrorType::Unavailable, format_args!("there is no controller here")))
+    }
 }
 
 impl Bench {
     /// Calls a tool of `tools`, and returns the result object and the event.
-    pub async fn call(&self, tools: &[&'static Tool], name: &str, arguments: Value) -> (Value, Event) {
-        let mut registry = Registry::new();
+    pub async fn call(
+        &self,
+        tools: &[&'static Tool<'static>],
+        name: &str,
+        arguments: Value,
+    ) -> (Value, Event) {
+        let registry = Registry::new();
         for tool in tools {
             registry.register(tool).expect("room");
         }

@@ -1,5 +1,6 @@
 //! Declarations, the registry, and tools in words and formats.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, Barrier};
 
 use hub_core::json::{Value as Text, Writer};
@@ -11,11 +12,11 @@ use support::log::{log_text, log_to_memory};
 
 use crate::bench::*;
 
-fn all_tools() -> impl Iterator<Item = &'static Tool> {
+fn all_tools() -> impl Iterator<Item = &'static Tool<'static>> {
     TOOLS.iter().chain(EXAMPLE_TOOLS).copied()
 }
 
-fn description(tool: &Tool) -> String {
+fn description(tool: &Tool<'_>) -> String {
     let mut text = String::new();
     describe(tool, &mut text).expect("a string takes all");
     text
@@ -31,8 +32,18 @@ fn definitions(format: Format, registry: &Registry, allowed: Option<Value>) -> V
     serde_json::from_slice(&buffer[..length]).expect("JSON")
 }
 
+/// The final names of all tools, each with the tool's own.
+fn names(registry: &Registry) -> Vec<(String, String)> {
+    let mut names = Vec::new();
+    registry.each(|name, tool| {
+        names.push((name.to_owned(), tool.name.to_owned()));
+        ControlFlow::Continue(())
+    });
+    names
+}
+
 fn registered(prefix: &str) -> Registry {
-    let mut registry = Registry::new();
+    let registry = Registry::new();
     registry.reset(prefix);
     all_tools().for_each(|tool| registry.register(tool).expect("room"));
     registry
@@ -64,33 +75,35 @@ fn every_declaration_is_complete() {
 /// spec: gateway-09
 #[test]
 fn a_name_that_is_registered_again_warns_and_takes_the_place() {
-    static FIRST: Tool = Tool { name: "twice", implementation: Implementation::Mock("1"), ..Tool::PLAIN };
-    static SECOND: Tool = Tool { name: "twice", implementation: Implementation::Mock("2"), ..Tool::PLAIN };
+    static FIRST: Tool<'static> =
+        Tool { name: "twice", implementation: Implementation::Mock("1"), ..Tool::PLAIN };
+    static SECOND: Tool<'static> =
+        Tool { name: "twice", implementation: Implementation::Mock("2"), ..Tool::PLAIN };
     log_to_memory();
-    let mut registry = Registry::new();
+    let registry = Registry::new();
     registry.register(&FIRST).expect("room");
     assert!(!log_text().contains("WARN"), "{}", log_text());
     registry.register(&SECOND).expect("room");
     assert!(log_text().contains("WARN tools: twice was registered before"), "{}", log_text());
     assert_eq!(registry.len(), 1);
-    assert_eq!(registry.find("twice").expect("it").implementation, Implementation::Mock("2"));
+    assert_eq!(registry.look("twice", |tool| tool.implementation), Some(Implementation::Mock("2")));
 }
 
 /// spec: gateway-07
 #[test]
 fn a_tool_is_found_with_what_runs_it() {
     let registry = registered("hub");
-    assert_eq!(registry.find("hub_echo").expect("it").implementation, Implementation::Builtin("echo"));
-    assert!(registry.find("hub_fly").is_none());
+    assert_eq!(registry.look("hub_echo", |tool| tool.implementation), Some(Implementation::Builtin("echo")));
+    assert!(registry.look("hub_fly", |_| ()).is_none());
 }
 
 #[test]
 fn a_full_registry_says_so_and_keeps_what_it_has() {
     log_to_memory();
-    let many: Vec<&'static Tool> = (0..limits::TOOLS + 3)
+    let many: Vec<&'static Tool<'static>> = (0..limits::TOOLS + 3)
         .map(|number| &*Box::leak(Box::new(Tool { name: format!("tool_{number}").leak(), ..Tool::PLAIN })))
         .collect();
-    let mut registry = Registry::new();
+    let registry = Registry::new();
     let refused: Vec<_> =
         many.iter().filter(|tool| registry.register(tool) == Err(Full)).map(|tool| tool.name).collect();
     assert_eq!(refused, ["tool_64", "tool_65", "tool_66"]);
@@ -100,10 +113,10 @@ fn a_full_registry_says_so_and_keeps_what_it_has() {
         log_text()
     );
     assert_eq!(
-        registry.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+        names(&registry).into_iter().map(|(name, _)| name).collect::<Vec<_>>(),
         many[..64].iter().map(|t| t.name).collect::<Vec<_>>()
     );
-    assert!(many[..64].iter().all(|tool| registry.find(tool.name).is_some()));
+    assert!(many[..64].iter().all(|tool| registry.look(tool.name, |_| ()).is_some()));
 }
 
 /// spec: infra-08, infra-09, infra-10
@@ -140,29 +153,31 @@ fn of_many_who_race_for_the_declared_tools_one_has_them() {
 /// spec: infra-12, infra-14
 #[test]
 fn the_prefix_stands_before_the_name_if_there_is_one() {
-    assert!(registered("").iter().all(|(name, tool)| name == tool.name));
+    assert!(names(&registered("")).iter().all(|(name, own)| name == own));
     let registry = registered("den");
-    assert!(registry.iter().all(|(name, tool)| name == format!("den_{}", tool.name)));
+    assert!(names(&registry).iter().all(|(name, own)| *name == format!("den_{own}")));
     // Both names find it.
-    assert!(std::ptr::eq(registry.find("den_echo").expect("it"), registry.find("echo").expect("it")));
+    let found = |name| registry.look(name, |tool| tool.implementation);
+    assert_eq!((found("den_echo"), found("echo")), (found("echo"), Some(Implementation::Builtin("echo"))));
 }
 
 /// spec: infra-13
 #[test]
 fn a_tool_can_have_a_prefix_of_its_own_or_none() {
-    static OWN: Tool = Tool { name: "own", prefix: Some("lab"), ..Tool::PLAIN };
-    static NONE: Tool = Tool { name: "bare", prefix: Some(""), ..Tool::PLAIN };
-    let mut registry = Registry::new();
+    static OWN: Tool<'static> = Tool { name: "own", prefix: Some("lab"), ..Tool::PLAIN };
+    static NONE: Tool<'static> = Tool { name: "bare", prefix: Some(""), ..Tool::PLAIN };
+    let registry = Registry::new();
     registry.reset("hub");
     registry.register(&OWN).expect("room");
     registry.register(&NONE).expect("room");
-    assert_eq!(registry.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["lab_own", "bare"]);
+    let own = |(name, own): (&str, &str)| (name.to_owned(), own.to_owned());
+    assert_eq!(names(&registry), [("lab_own", "own"), ("bare", "bare")].map(own));
     assert!(
-        registry.find("own").is_some()
-            && registry.find("lab_own").is_some()
-            && registry.find("bare").is_some()
+        registry.look("own", |_| ()).is_some()
+            && registry.look("lab_own", |_| ()).is_some()
+            && registry.look("bare", |_| ()).is_some()
     );
-    assert!(registry.find("hub_own").is_none());
+    assert!(registry.look("hub_own", |_| ()).is_none());
 }
 
 /// spec: gateway-06, infra-22
@@ -172,7 +187,8 @@ fn every_provider_gets_the_definitions_in_its_own_shape() {
     for format in [Format::Mcp, Format::Anthropic, Format::OpenAi, Format::Ollama] {
         let list = definitions(format, &registry, None);
         assert_eq!(list.len(), registry.len());
-        for (definition, (name, tool)) in list.iter().zip(registry.iter()) {
+        let names = names(&registry);
+        for (definition, ((name, _), tool)) in list.iter().zip(names.iter().zip(all_tools())) {
             let (definition, schema) = match format {
                 Format::Mcp => (definition, "inputSchema"),
                 Format::Anthropic => (definition, "input_schema"),
@@ -181,7 +197,7 @@ fn every_provider_gets_the_definitions_in_its_own_shape() {
                     (&definition["function"], "parameters")
                 }
             };
-            assert_eq!(definition["name"], name);
+            assert_eq!(definition["name"], name.as_str());
             assert_eq!(definition[schema], serde_json::from_str::<Value>(tool.schema).expect("JSON"));
             let text = definition["description"].as_str().expect("words");
             assert!(text.contains(tool.description), "{text}");
@@ -268,7 +284,7 @@ async fn tools_that_need_consent_take_one_word_and_say_so() {
 }
 
 /// The tool, with everything but its implementation.
-fn consenting(tool: &Tool) -> Tool {
+fn consenting<'a>(tool: &Tool<'a>) -> Tool<'a> {
     Tool { name: tool.name, schema: tool.schema, consent: tool.consent, ..Tool::PLAIN }
 }
 

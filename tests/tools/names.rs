@@ -1,7 +1,7 @@
 //! Names of parameters, for tools of the controller.
 
 use hub_core::json::{Value as Text, Writer};
-use hub_core::tool::normalise;
+use hub_core::tool::{TooMany, normalise};
 use serde_json::{Value, json};
 
 const CONTROL: &str = r#"{"properties":{"deviceName":{},"action":{},"level":{}}}"#;
@@ -16,7 +16,8 @@ fn names(tool: &str, schema: &str, arguments: Value) -> (Value, bool) {
         Text::parse(schema.as_bytes()).expect("JSON"),
         Text::parse(arguments.as_bytes()).expect("JSON"),
         &mut writer,
-    );
+    )
+    .expect("not too many");
     let length = writer.finish().expect("it fits");
     (serde_json::from_slice(&buffer[..length]).expect("JSON"), differs)
 }
@@ -57,4 +58,22 @@ fn a_name_that_the_schema_has_stays() {
 fn nothing_is_overwritten() {
     let given = json!({ "device_name": "a", "deviceName": "b", "x_y": 1, "xY": 2 });
     assert_eq!(names("control_zwave_device", CONTROL, given.clone()), (given, false));
+}
+
+#[test]
+fn two_names_never_become_one() {
+    let given = json!({ "a_b": 1, "a_B": 2, "c_d": 3 });
+    assert_eq!(names("other", "{}", given), (json!({ "a_b": 1, "a_B": 2, "cD": 3 }), true));
+    let given = json!({ "command": "on", "action": "off" });
+    assert_eq!(names("control_zwave_device", "{}", given.clone()), (given, false));
+}
+
+#[test]
+fn too_many_names_are_refused() {
+    let arguments: serde_json::Map<_, _> = (0..65).map(|number| (format!("a_{number}"), json!(1))).collect();
+    let arguments = Value::from(arguments).to_string();
+    let mut buffer = [0; 4096];
+    let arguments = Text::parse(arguments.as_bytes()).expect("JSON");
+    let normalised = normalise("other", Text::EMPTY_OBJECT, arguments, &mut Writer::new(&mut buffer));
+    assert_eq!(normalised, Err(TooMany));
 }

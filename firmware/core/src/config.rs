@@ -15,12 +15,17 @@ pub struct Config<'a> {
     pub broker: Broker<'a>,
     /// What stands before the names of the hub's own tools, with an underscore between; nothing if it is empty.
     pub tool_prefix: &'a str,
+    /// What a person should check when the controller is not reached.
+    pub controller_hint: &'a str,
     /// Whether the tools that only show how tools are made are there.
     pub example_tools: bool,
 }
 
 /// What hubs put before the names of their tools unless they are told otherwise.
 pub const DEFAULT_TOOL_PREFIX: &str = "hub";
+
+/// What to check on a board when the controller is not reached.
+pub const SERIAL_HINT: &str = "the controller's power, RX and TX (crossed?), the ground wire, 115200 baud";
 
 /// A hub's name: one to [`HUB_ID`](crate::limits::HUB_ID) letters, digits, `-` and `_`, so that it is one
 /// level of an MQTT topic and needs no quoting anywhere.

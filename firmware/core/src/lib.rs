@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Modules use those above them in this list, never those below: [`limits`], `log`, [`seam`], [`config`],
-//! [`json`], [`math`], [`schema`], [`store`], [`service`], [`tool`], [`tools`], [`link`], [`mqtt`], [`hub`]. All memory is
+//! [`json`], [`math`], [`schema`], [`store`], [`service`], [`notice`], [`tool`], [`link`], [`tools`], [`mqtt`], [`hub`]. All memory is
 //! the caller's ([`Memory`]), every capacity is a constant in [`limits`], and nothing here panics on what a
 //! wire brings.
 #![no_std]
@@ -39,6 +39,7 @@ pub mod limits;
 pub mod link;
 pub mod math;
 pub mod mqtt;
+pub mod notice;
 pub mod schema;
 pub mod seam;
 pub mod service;
@@ -46,6 +47,6 @@ pub mod store;
 pub mod tool;
 pub mod tools;
 
-pub use config::{Broker, Config, DEFAULT_TOOL_PREFIX, HubId};
+pub use config::{Broker, Config, DEFAULT_TOOL_PREFIX, HubId, SERIAL_HINT};
 pub use hub::{Hub, Memory};
 pub use seam::{Dial, DialError, Platform, WallClock};

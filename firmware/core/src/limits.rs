@@ -68,6 +68,13 @@ pub const TOOL_NAME: usize = 64;
 /// Tools that can be called: the hub's own and the controller's. A power of two, as the table's hashing wants it.
 pub const TOOLS: usize = 64;
 
+/// The descriptions and schemas of the controller's tools: some twenty to forty tools. A controller lists them in a line
+/// or two of [`LINE`] bytes.
+pub const TOOL_TEXTS: usize = 16 * 1024;
+
+/// Arguments of a call to a tool of the controller's. Real tools take less than ten.
+pub const ARGUMENTS: usize = 64;
+
 /// The prefix before the names of the hub's own tools.
 pub const TOOL_PREFIX: usize = 16;
 
@@ -139,7 +146,7 @@ pub const REDELIVERIES: usize = 8;
 /// Longest line from the controller. Real ones list all their tools in one line.
 pub const LINE: usize = 16 * 1024;
 
-/// Longest line to the controller: a request and its envelope.
+/// The parameters of a call to the controller: the arguments in a request, and the tool's name.
 pub const LINE_OUT: usize = REQUEST + 256;
 
 /// For the controller to take one line. At 115200 baud the longest takes half a second.
@@ -159,6 +166,19 @@ pub const LINK_SLOW_RETRY: Duration = Duration::from_secs(30);
 /// gone.
 pub const LINK_PING: Duration = Duration::from_secs(15);
 
+/// Calls that wait for the controller at the same time: as many as there are who can make one.
+pub const CALLS: usize = 8;
+
+/// Lines of the controller's that are not JSON-RPC, kept to be quoted when it is not reached.
+pub const RECENT_LINES: usize = 4;
+
+/// Such lines that are worth a warning each, from one connection to the next. A controller that chats without end is
+/// not to fill the log.
+pub const NOISE_WARNINGS: u32 = 8;
+
+/// The hub's own messages to the controller, calls left out.
+pub const LINE_OWN: usize = 512;
+
 /// The controller's name and version, as announced in `info`.
 pub const CONTROLLER_NAME: usize = 48;
 
@@ -170,6 +190,12 @@ pub const QUOTE: usize = 80;
 
 /// Pages of a controller's list of tools. One that never ends is cut here.
 pub const LINK_PAGES: u8 = 16;
+
+/// One notice on the topic `log`.
+pub const NOTICE: usize = 512;
+
+/// Notices that wait to be published.
+pub const NOTICES: usize = 4;
 
 /// The largest page that the flash erases at once. The store works in a buffer of this size.
 pub const FLASH_PAGE: usize = 4096;

@@ -15,7 +15,7 @@
 //! sentence that says why. They end up readable in the flash image, so an image is as secret as its
 //! passwords.
 
-use hub_core::{Broker, Config, DEFAULT_TOOL_PREFIX, HubId};
+use hub_core::{Broker, Config, DEFAULT_TOOL_PREFIX, HubId, SERIAL_HINT};
 
 /// MQTT without TLS.
 const BROKER_PORT: u16 = 1883;
@@ -51,6 +51,7 @@ pub const HUB: Config<'static> = Config {
         Some(prefix) => prefix,
         None => DEFAULT_TOOL_PREFIX,
     },
+    controller_hint: SERIAL_HINT,
     example_tools: is_true(set(option_env!("MCP_INCLUDE_EXAMPLE_TOOLS"))),
 };
 

@@ -19,7 +19,7 @@ mod uart;
 mod usage;
 
 use embassy_executor::Spawner;
-use hub_core::{Config, DEFAULT_TOOL_PREFIX, Hub, Memory, Platform};
+use hub_core::{Config, DEFAULT_TOOL_PREFIX, Hub, Memory, Platform, SERIAL_HINT};
 use hub_tcp::TcpDial;
 use static_cell::ConstStaticCell;
 
@@ -55,6 +55,7 @@ async fn run(spawner: Spawner, settings: Settings) -> ! {
         target: "qemu",
         broker: settings.broker,
         tool_prefix: DEFAULT_TOOL_PREFIX,
+        controller_hint: SERIAL_HINT,
         example_tools: false,
     };
     Hub::new(config, MEMORY.take()).run(uart, dial, flash::open(), platform).await

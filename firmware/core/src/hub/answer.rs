@@ -104,7 +104,7 @@ fn tool_list(request: Value<'_>, registry: &Registry, reply: &mut Writer<'_>) ->
     let mut next = None;
     reply.array(|list| next = format.write_all(registry, allowed, after.as_deref(), list));
     if let Some(next) = next {
-        reply.field("next", next);
+        reply.field("next", next.as_str());
     }
     Ok(())
 }

@@ -13,14 +13,16 @@ use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use crate::config::Config;
+use crate::link::{self, Around, Port};
 use crate::log::{info, warn};
 use crate::mqtt::{Inside, Job, Slots};
+use crate::notice::Notices;
 use crate::seam::{Dial, Platform};
 use crate::service::Services;
 use crate::store::{self, Store};
 use crate::tool::{self, DeclaredTools, Registry};
 use crate::tools::{self, Toolbox};
-use crate::{limits, link, mqtt};
+use crate::{limits, mqtt};
 
 /// All the memory one hub works in.
 ///
@@ -28,7 +30,8 @@ use crate::{limits, link, mqtt};
 /// to one [`Hub`] for good.
 pub struct Memory {
     mqtt: mqtt::Memory,
-    link: link::Memory,
+    port: Port,
+    notices: Notices,
     store: store::Memory,
     slots: Slots,
     services: Services,
@@ -40,7 +43,8 @@ impl Memory {
     pub const fn new() -> Self {
         Self {
             mqtt: mqtt::Memory::new(),
-            link: link::Memory::new(),
+            port: Port::new(),
+            notices: Notices::new(),
             store: store::Memory::new(),
             slots: Slots::new(),
             services: Services::new(),
@@ -69,7 +73,7 @@ impl<'a> Hub<'a> {
     }
 
     /// The tools the hub brings, for whoever asks first: [`run`](Self::run) does, and registers them.
-    pub fn take_declared_tools(&self) -> &'static [&'static tool::Tool] {
+    pub fn take_declared_tools(&self) -> &'static [&'static tool::Tool<'static>] {
         self.declared.take()
     }
 
@@ -88,10 +92,12 @@ impl<'a> Hub<'a> {
     {
         let declared = self.take_declared_tools();
         let Self { config, memory, .. } = self;
-        let Memory { mqtt, link, store, slots, services, registry } = &mut **memory;
-        let (slots, services) = (&*slots, &*services);
+        let Memory { mqtt, port, notices, store, slots, services, registry } = &mut **memory;
+        let (slots, services, port, notices, registry) = (&*slots, &*services, &*port, &*notices, &*registry);
         slots.clear();
         services.clear();
+        port.clear();
+        notices.clear();
         info!("hub {}: version {} on {}", config.id.as_str(), env!("CARGO_PKG_VERSION"), config.target);
         registry.reset(config.tool_prefix);
         let examples = if config.example_tools { tools::EXAMPLE_TOOLS } else { &[] };
@@ -99,8 +105,6 @@ impl<'a> Hub<'a> {
             // What does not fit has been said; the rest works.
             let _ = registry.register(tool);
         }
-        let registry = &*registry;
-        let status = link::Status::new();
         let restart = Signal::new();
         let mut store = Store::new(flash, store);
         if let Err(error) = store.open().await {
@@ -110,7 +114,7 @@ impl<'a> Hub<'a> {
             );
         }
         let store = Mutex::new(store);
-        let toolbox = &Toolbox { platform: &platform, store: &store, services, restart: &restart };
+        let toolbox = &Toolbox { platform: &platform, store: &store, port, services, restart: &restart };
         let (rx, tx) = uart;
         join4(
             mqtt::run(
@@ -118,9 +122,9 @@ impl<'a> Hub<'a> {
                 config,
                 &mut dial,
                 &platform,
-                &Inside { slots, services, link: &status, tools: registry.len() },
+                &Inside { slots, services, notices, link: port.status(), registry },
             ),
-            link::run(link, rx, tx, &status),
+            link::run(rx, tx, &Around { port, registry, notices, hint: config.controller_hint }),
             join_array::<_, { limits::JOBS }>(core::array::from_fn(|index| {
                 slots.serve(index, async |job: &mut Job| answer::answer(job, registry, toolbox, slots).await)
             })),

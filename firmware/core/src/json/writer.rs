@@ -97,13 +97,13 @@ impl<'b> Writer<'b> {
     }
 
     /// Writes an object whose members `members` writes with [`field`](Self::field).
-    pub fn object(&mut self, members: impl FnOnce(&mut Self)) {
-        self.nest(b"{", b"}", members);
+    pub fn object<T>(&mut self, members: impl FnOnce(&mut Self) -> T) -> T {
+        self.nest(b"{", b"}", members)
     }
 
     /// Writes an array whose items `items` writes with [`value`](Self::value).
-    pub fn array(&mut self, items: impl FnOnce(&mut Self)) {
-        self.nest(b"[", b"]", items);
+    pub fn array<T>(&mut self, items: impl FnOnce(&mut Self) -> T) -> T {
+        self.nest(b"[", b"]", items)
     }
 
     /// Writes one value: alone, or as the next item of the open array.
@@ -155,13 +155,14 @@ impl<'b> Writer<'b> {
         self.comma = true;
     }
 
-    fn nest(&mut self, open: &[u8], close: &[u8], inside: impl FnOnce(&mut Self)) {
+    fn nest<T>(&mut self, open: &[u8], close: &[u8], inside: impl FnOnce(&mut Self) -> T) -> T {
         self.separate();
         self.push(open);
         self.comma = false;
-        inside(self);
+        let told = inside(self);
         self.push(close);
         self.comma = true;
+        told
     }
 
     fn separate(&mut self) {

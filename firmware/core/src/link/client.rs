@@ -1,21 +1,23 @@
 //! The MCP client as a state machine: what to say next, and what an answer means.
 
-use embassy_time::Instant;
+use embassy_time::{Duration, Instant};
 use heapless::String;
 
-use super::rpc::{Id, Message, Outgoing};
+use super::rpc::{self, Id, Message, Outgoing};
 use super::status::{Controller, Loss, State};
-use crate::json::{Kind, Value};
+use crate::json::{Kind, Text, Value};
 use crate::limits;
 use crate::log::{debug, error, info, warn};
+use crate::tool::{Discovered, Hints, Registry};
 
 /// Brings the link up, keeps it up, and counts the attempts.
 ///
-/// Drive it so: send what [`poll`](Self::poll) returns until it returns nothing; then wait for a message or
-/// for [`deadline`](Self::deadline), whichever is first; begin again.
+/// Drive it so: send what [`poll`](Self::poll) returns until it returns nothing; tell the [`News`]; then wait for a
+/// message or for [`deadline`](Self::deadline), whichever is first; begin again.
 #[derive(Debug)]
 pub struct Client {
     phase: Phase,
+    dialect: Dialect,
     /// Attempts that failed since the controller was last reached.
     failures: usize,
     last_id: Id,
@@ -23,27 +25,78 @@ pub struct Client {
     /// The controller's tools have been listed since it was greeted.
     is_listed: bool,
     listing: Listing,
+    /// When it was last made sure that the controller has not restarted.
+    checked: Instant,
+    news: Option<News>,
 }
+
+/// Something that a person may want to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// The controller can be called, reached at this attempt.
+    Ready {
+        /// The first is 1.
+        attempt: usize,
+    },
+    /// An attempt failed; there will be another.
+    Failed {
+        /// The first is 1.
+        attempt: usize,
+        /// Why.
+        why: Loss,
+        /// When the next one is.
+        delay: Duration,
+    },
+    /// The last of the quick attempts failed.
+    Degraded(Loss),
+    /// A controller that could be called is gone.
+    Lost(Loss),
+}
+
+/// What comes of a message.
+#[derive(Debug)]
+pub enum Reaction<'m> {
+    /// Nothing more.
+    Done,
+    /// This is to be sent.
+    Reply(Outgoing<'m>),
+    /// It answers this request, which the client did not make.
+    Answer(Id),
+}
+
+/// How to speak with the controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dialect {
+    /// With a handshake that offers this version of MCP.
+    Handshake(&'static str),
+    /// Without one.
+    Stateless,
+}
+
+const FIRST_DIALECT: Dialect = {
+    let [newest, ..] = rpc::VERSIONS;
+    Dialect::Handshake(newest)
+};
 
 /// A list of tools that is being asked for, page by page.
 #[derive(Debug)]
 struct Listing {
     pages: u8,
-    tools: u32,
+    left_out: usize,
     cursor: Option<String<{ limits::LINK_CURSOR }>>,
     /// The tools have changed since it began.
     is_stale: bool,
 }
 
 impl Listing {
-    const NEW: Self = Self { pages: 0, tools: 0, cursor: None, is_stale: false };
+    const NEW: Self = Self { pages: 0, left_out: 0, cursor: None, is_stale: false };
 }
 
 #[derive(Debug)]
 enum Phase {
     /// Until the next attempt.
     Waiting { until: Instant },
-    /// `initialize` was sent.
+    /// `initialize` or `server/discover` was sent.
     Greeting { id: Id, until: Instant },
     /// It was answered.
     Greeted,
@@ -62,11 +115,14 @@ impl Client {
     pub const fn new() -> Self {
         Self {
             phase: Phase::Waiting { until: Instant::MIN },
+            dialect: FIRST_DIALECT,
             failures: 0,
             last_id: 0,
-            controller: Controller { name: String::new(), version: String::new(), tools: 0 },
+            controller: Controller::UNKNOWN,
             is_listed: false,
             listing: Listing::NEW,
+            checked: Instant::MIN,
+            news: None,
         }
     }
 
@@ -84,6 +140,22 @@ impl Client {
         &self.controller
     }
 
+    /// Whether every request has to say who asks.
+    pub fn is_stateless(&self) -> bool {
+        self.dialect == Dialect::Stateless
+    }
+
+    /// What has happened since the last call.
+    pub const fn take_news(&mut self) -> Option<News> {
+        self.news.take()
+    }
+
+    /// A number for a request.
+    pub const fn next_id(&mut self) -> Id {
+        self.last_id = self.last_id.wrapping_add(1);
+        self.last_id
+    }
+
     /// When [`poll`](Self::poll) has something to do even if no message comes.
     pub const fn deadline(&self) -> Instant {
         match self.phase {
@@ -96,35 +168,42 @@ impl Client {
         }
     }
 
-    /// The next message to send, if one is due.
-    pub fn poll(&mut self, now: Instant) -> Option<Outgoing<'_>> {
+    /// The next message to send, if one is due. A controller that is `busy` with a call is not asked for signs of life:
+    /// some do one thing after the other.
+    pub fn poll(&mut self, now: Instant, busy: bool, registry: &Registry) -> Option<Outgoing<'_>> {
         match self.phase {
             Phase::Greeting { until, .. } | Phase::Listing { until, .. } | Phase::Pinging { until, .. }
                 if now >= until =>
             {
-                self.lost(now, Loss::Silent);
+                self.lost(now, Loss::Silent, registry);
+            }
+            Phase::Ready { until } if now >= until && busy => {
+                self.phase = Phase::Ready { until: now + limits::LINK_PING };
             }
             _ => {}
         }
-        let id = self.last_id.wrapping_add(1);
         let until = now + limits::LINK_TIMEOUT;
         match self.phase {
             Phase::Waiting { until: start } if now >= start => {
-                self.last_id = id;
+                let id = self.next_id();
                 self.phase = Phase::Greeting { id, until };
-                Some(Outgoing::Initialize(id))
+                Some(match self.dialect {
+                    Dialect::Handshake(version) => Outgoing::Initialize(id, version),
+                    Dialect::Stateless => Outgoing::Discover(id),
+                })
             }
             Phase::Greeted => {
                 self.phase = Phase::Unlisted;
                 Some(Outgoing::Initialized)
             }
             Phase::Unlisted => {
-                self.last_id = id;
+                let id = self.next_id();
                 self.phase = Phase::Listing { id, until };
-                Some(Outgoing::ListTools(id, self.listing.cursor.as_deref()))
+                let stateless = self.is_stateless();
+                Some(Outgoing::ListTools { id, cursor: self.listing.cursor.as_deref(), stateless })
             }
             Phase::Ready { until: ping } if now >= ping => {
-                self.last_id = id;
+                let id = self.next_id();
                 self.phase = Phase::Pinging { id, until };
                 Some(Outgoing::Ping(id))
             }
@@ -132,72 +211,73 @@ impl Client {
         }
     }
 
-    /// A message came. Returns the answer to it, if it wants one.
-    pub fn receive<'m>(&mut self, now: Instant, message: Message<'m>) -> Option<Outgoing<'m>> {
+    /// A message came. The tools it lists go into `registry`.
+    pub fn receive<'m>(&mut self, now: Instant, message: Message<'m>, registry: &Registry) -> Reaction<'m> {
         if let Phase::Ready { until } = &mut self.phase {
             *until = now + limits::LINK_PING;
         }
         match message {
-            Message::Request { id, method } if method == *"ping" => return Some(Outgoing::Pong(id)),
-            Message::Request { id, .. } => return Some(Outgoing::Unknown(id)),
-            Message::Notification { method } => self.notified(&method),
-            Message::Result { id, result } => self.answered(now, id, result),
-            Message::Error { id, message } => {
-                let words: String<{ limits::QUOTE }> =
-                    message.map(|message| message.excerpt()).unwrap_or_default();
-                self.refused(now, id, &words);
+            Message::Request { id, method } if method == *"ping" => {
+                return Reaction::Reply(Outgoing::Pong(id));
+            }
+            Message::Request { id, .. } => return Reaction::Reply(Outgoing::Unknown(id)),
+            Message::Notification { method, params } => self.notified(&method, params),
+            Message::Result { id, result } => return self.answered(now, id, result, registry),
+            Message::Error { id, code, message, data } => {
+                return self.refused(now, id, Refusal { code, message, data }, registry);
             }
         }
-        None
+        Reaction::Done
     }
 
-    /// The line to the controller is gone, or does not take what is sent.
-    pub fn lost(&mut self, now: Instant, why: Loss) {
+    /// The controller said something that is not JSON-RPC. If it could be called, it may have restarted and have
+    /// forgotten the hub: its list of tools, which it then cannot give, tells.
+    pub fn noticed_noise(&mut self, now: Instant) {
+        if now.saturating_duration_since(self.checked) >= limits::LINK_TIMEOUT {
+            self.make_sure();
+        }
+    }
+
+    fn make_sure(&mut self) {
+        if let Phase::Ready { .. } | Phase::Pinging { .. } = self.phase {
+            debug!("controller: making sure that it has not restarted");
+            self.list();
+        }
+    }
+
+    /// The line to the controller is gone, or does not take what is sent. Its tools leave `registry`.
+    pub fn lost(&mut self, now: Instant, why: Loss, registry: &Registry) {
         let was_ready = core::mem::take(&mut self.is_listed);
         self.controller = Controller::default();
-        let why = why.text();
+        self.dialect = FIRST_DIALECT;
+        registry.controller_left("The controller is not connected.");
         let delay = match self.phase {
             _ if was_ready => {
-                warn!("controller: lost ({}); connecting again", why);
                 self.failures = 0;
+                self.news = Some(News::Lost(why));
                 limits::LINK_ATTEMPTS.first().copied()
             }
             Phase::Waiting { .. } => return,
             _ => {
                 self.failures = self.failures.saturating_add(1);
-                let attempts = limits::LINK_ATTEMPTS.len();
-                match limits::LINK_ATTEMPTS.get(self.failures) {
-                    Some(delay) => {
-                        let seconds = delay.as_secs();
-                        let attempt = self.failures;
-                        warn!(
-                            "controller: attempt {} of {} failed ({}); again in {} s",
-                            attempt, attempts, why, seconds
-                        );
-                        Some(*delay)
+                let next = limits::LINK_ATTEMPTS.get(self.failures).copied();
+                match next {
+                    Some(delay) => self.news = Some(News::Failed { attempt: self.failures, why, delay }),
+                    None if self.failures == limits::LINK_ATTEMPTS.len() => {
+                        self.news = Some(News::Degraded(why))
                     }
-                    None if self.failures == attempts => {
-                        error!(
-                            "controller: MCP connection failed after {} attempts ({}). Check its power, RX and TX \
-                             (crossed?), the ground wire and 115200 baud. The hub goes on with its own tools and tries \
-                             again every {} s",
-                            attempts,
-                            why,
-                            limits::LINK_SLOW_RETRY.as_secs()
-                        );
-                        None
-                    }
-                    None => {
-                        debug!("controller: still not reached ({})", why);
-                        None
-                    }
+                    None => debug!("controller: still not reached ({})", why.text()),
                 }
+                next
             }
         };
         self.phase = Phase::Waiting { until: now + delay.unwrap_or(limits::LINK_SLOW_RETRY) };
     }
 
-    fn notified(&mut self, method: &crate::json::Text<'_>) {
+    fn notified(&mut self, method: &Text<'_>, params: Option<Value<'_>>) {
+        if *method == *"notifications/message" {
+            return log_message(params);
+        }
         if *method != *"notifications/tools/list_changed" {
             return;
         }
@@ -213,33 +293,57 @@ impl Client {
         self.phase = Phase::Unlisted;
     }
 
-    fn answered(&mut self, now: Instant, id: Id, result: Value<'_>) {
+    fn answered<'m>(&mut self, now: Instant, id: Id, result: Value<'m>, registry: &Registry) -> Reaction<'m> {
         match self.phase {
-            Phase::Greeting { id: asked, .. } if asked == id => {
-                let about = result.get("serverInfo");
-                let text = |name| {
-                    let text = about.and_then(|about| about.get(name)).and_then(|value| value.as_text());
-                    text.map(|text| text.excerpt()).unwrap_or_default()
-                };
-                self.controller = Controller { name: text("name"), version: text("version"), tools: 0 };
-                self.listing = Listing::NEW;
-                self.phase = Phase::Greeted;
-            }
-            Phase::Listing { id: asked, .. } if asked == id => self.listed(now, result),
+            Phase::Greeting { id: asked, .. } if asked == id => self.greeted(now, result, registry),
+            Phase::Listing { id: asked, .. } if asked == id => self.listed(now, result, registry),
             Phase::Pinging { id: asked, .. } if asked == id => {
                 self.phase = Phase::Ready { until: now + limits::LINK_PING };
             }
-            _ => debug!("controller: an answer to request {}, which nobody waits for", id),
+            _ => return Reaction::Answer(id),
         }
+        Reaction::Done
     }
 
-    fn listed(&mut self, now: Instant, result: Value<'_>) {
-        let Some(tools) = result.get("tools").filter(|tools| tools.kind() == Kind::Array) else {
-            return self.lost(now, Loss::Unlisted);
+    fn greeted(&mut self, now: Instant, result: Value<'_>, registry: &Registry) {
+        if let Dialect::Handshake(offered) = self.dialect {
+            let version = result.get("protocolVersion").and_then(|version| version.as_text());
+            match version.map(|version| rpc::VERSIONS.iter().any(|known| version == **known)) {
+                Some(true) => {}
+                Some(false) => {
+                    let version =
+                        version.map(|version| version.excerpt::<{ limits::QUOTE }>()).unwrap_or_default();
+                    warn!("controller: it wants MCP {}, which the hub does not speak", version.as_str());
+                    return self.lost(now, Loss::Version, registry);
+                }
+                None => {
+                    debug!("controller: it does not say which MCP it speaks; it is taken for {}", offered)
+                }
+            }
+        }
+        let about = result.get("serverInfo");
+        let text = |name| {
+            let text = about.and_then(|about| about.get(name)).and_then(|value| value.as_text());
+            text.map(|text| text.excerpt()).unwrap_or_default()
         };
-        let count = u32::try_from(tools.items().count()).unwrap_or(u32::MAX);
+        self.controller = Controller { name: text("name"), version: text("version"), ..Controller::UNKNOWN };
+        self.listing = Listing::NEW;
+        self.phase = if self.is_stateless() { Phase::Unlisted } else { Phase::Greeted };
+    }
+
+    fn listed(&mut self, now: Instant, result: Value<'_>, registry: &Registry) {
+        let Some(tools) = result.get("tools").filter(|tools| tools.kind() == Kind::Array) else {
+            return self.lost(now, Loss::Unlisted, registry);
+        };
         let listing = &mut self.listing;
-        listing.tools = listing.tools.saturating_add(count);
+        if listing.pages == 0 {
+            registry.list_begins();
+        }
+        for tool in tools.items() {
+            if !learn(tool, registry) {
+                listing.left_out = listing.left_out.saturating_add(1);
+            }
+        }
         listing.pages = listing.pages.saturating_add(1);
         let more = result.get("nextCursor").and_then(|cursor| cursor.as_text());
         listing.cursor = more.and_then(|cursor| cursor.decode());
@@ -253,36 +357,160 @@ impl Client {
         if listing.is_stale {
             return self.list();
         }
-        self.controller.tools = listing.tools;
-        if self.failures > 0 {
-            info!("controller: MCP connection succeeded on attempt {}", self.failures.saturating_add(1));
+        self.ready(now, registry);
+    }
+
+    fn ready(&mut self, now: Instant, registry: &Registry) {
+        self.controller.tools = registry.list_ends();
+        self.controller.left_out = self.listing.left_out;
+        if !self.is_listed {
+            self.news = Some(News::Ready { attempt: self.failures.saturating_add(1) });
         }
-        let Controller { name, version, tools } = &self.controller;
-        info!("controller: {} {} is ready with {} tools", name.as_str(), version.as_str(), tools);
         self.failures = 0;
         self.is_listed = true;
+        self.checked = now;
         self.phase = Phase::Ready { until: now + limits::LINK_PING };
     }
 
-    fn refused(&mut self, now: Instant, id: Option<Id>, words: &str) {
+    fn refused<'m>(
+        &mut self,
+        now: Instant,
+        id: Option<Id>,
+        refusal: Refusal<'_>,
+        registry: &Registry,
+    ) -> Reaction<'m> {
+        let words: String<{ limits::QUOTE }> =
+            refusal.message.map(|message| message.excerpt()).unwrap_or_default();
         match self.phase {
-            Phase::Greeting { id: asked, .. } | Phase::Listing { id: asked, .. }
-                if id.is_none_or(|id| id == asked) =>
-            {
-                warn!("controller: refuses with \"{}\"", words);
-                self.lost(now, Loss::Refused);
+            Phase::Greeting { id: asked, .. } if id.is_none_or(|id| id == asked) => {
+                if let Some(other) = refusal.wants(self.dialect) {
+                    info!("controller: \"{}\"; trying another version of MCP", words.as_str());
+                    self.dialect = other;
+                    self.phase = Phase::Waiting { until: now };
+                } else {
+                    warn!("controller: refuses with \"{}\"", words.as_str());
+                    self.lost(now, Loss::Refused, registry);
+                }
+            }
+            Phase::Listing { id: asked, .. } if id.is_none_or(|id| id == asked) => {
+                if refusal.code == Some(rpc::METHOD_NOT_FOUND) && self.listing.pages == 0 {
+                    warn!("controller: it has no tools at all");
+                    registry.list_begins();
+                    self.ready(now, registry);
+                } else {
+                    warn!("controller: refuses with \"{}\"", words.as_str());
+                    let why = if self.is_listed { Loss::Restarted } else { Loss::Refused };
+                    self.lost(now, why, registry);
+                }
             }
             // Whoever refuses a ping is alive.
             Phase::Pinging { id: asked, .. } if id.is_none_or(|id| id == asked) => {
                 self.phase = Phase::Ready { until: now + limits::LINK_PING };
             }
-            _ => warn!("controller: reports \"{}\"", words),
+            _ => match id {
+                Some(id) => {
+                    if refusal.is_stranger() {
+                        // The call was refused, so nothing has happened; the next one needs a handshake first.
+                        self.make_sure();
+                    }
+                    return Reaction::Answer(id);
+                }
+                None => error!("controller: reports \"{}\"", words.as_str()),
+            },
         }
+        Reaction::Done
     }
 }
 
 impl Default for Client {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// A JSON-RPC error.
+struct Refusal<'a> {
+    code: Option<i64>,
+    message: Option<Text<'a>>,
+    data: Option<Value<'a>>,
+}
+
+impl Refusal<'_> {
+    /// The way to speak that the controller wants instead, if it says so and the hub knows it.
+    fn wants(&self, tried: Dialect) -> Option<Dialect> {
+        let Dialect::Handshake(offered) = tried else { return None };
+        let supported = self.data.and_then(|data| data.get("supported"));
+        let supports = |version: &str| {
+            supported.is_some_and(|list| {
+                list.items().filter_map(|item| item.as_text()).any(|item| item == *version)
+            })
+        };
+        let other = rpc::VERSIONS.iter().find(|version| **version != offered && supports(version));
+        if let Some(version) = other {
+            return Some(Dialect::Handshake(version));
+        }
+        let is_modern = supports(rpc::STATELESS) || self.code == Some(rpc::METHOD_NOT_FOUND);
+        is_modern.then_some(Dialect::Stateless)
+    }
+
+    /// Whether it says that there was no handshake.
+    fn is_stranger(&self) -> bool {
+        // There is no code for it that all agree on; "initialized" is in what they say.
+        let words: String<{ limits::QUOTE }> =
+            self.message.map(|message| message.excerpt()).unwrap_or_default();
+        words.contains("nitializ")
+    }
+}
+
+/// Registers one tool of a list. What is left out is said, by name.
+fn learn(tool: Value<'_>, registry: &Registry) -> bool {
+    let text = |name| tool.get(name).and_then(|value| value.as_text());
+    let Some(name) = text("name") else {
+        warn!("controller: a tool without a name is left out");
+        return false;
+    };
+    let hint = |name| {
+        let hint = tool.get("annotations").and_then(|annotations| annotations.get(name))?;
+        (hint.kind() == Kind::Bool).then(|| hint.text() == "true")
+    };
+    let hints = Hints {
+        read_only: hint("readOnlyHint"),
+        destructive: hint("destructiveHint"),
+        idempotent: hint("idempotentHint"),
+    };
+    let discovered =
+        Discovered { name, description: text("description"), schema: tool.get("inputSchema"), hints };
+    match registry.learn(discovered) {
+        Ok(()) => true,
+        Err(why) => {
+            let name = name.excerpt::<{ limits::QUOTE }>();
+            warn!("controller: its tool {} is left out: {}", name.as_str(), why.text());
+            false
+        }
+    }
+}
+
+/// What the controller writes into the hub's log.
+fn log_message(params: Option<Value<'_>>) {
+    let Some(params) = params else { return };
+    let data = params.get("data").unwrap_or(params);
+    let words: String<{ limits::QUOTE }> = match data.as_text() {
+        Some(text) => text.excerpt(),
+        None => {
+            let text = data.text();
+            let end = text.floor_char_boundary(limits::QUOTE);
+            text.get(..end).and_then(|text| String::try_from(text).ok()).unwrap_or_default()
+        }
+    };
+    let level: String<16> = params
+        .get("level")
+        .and_then(|level| level.as_text())
+        .map(|level| level.excerpt())
+        .unwrap_or_default();
+    match level.as_str() {
+        "debug" => debug!("controller says: {}", words.as_str()),
+        "warning" => warn!("controller says: {}", words.as_str()),
+        "error" | "critical" | "alert" | "emergency" => error!("controller says: {}", words.as_str()),
+        _ => info!("controller says: {}", words.as_str()),
     }
 }

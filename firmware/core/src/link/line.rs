@@ -15,6 +15,8 @@ pub enum Line<'a> {
 #[derive(Debug)]
 pub struct Lines {
     buffer: [u8; limits::LINE],
+    /// The line that was handed out last.
+    current: (usize, usize),
     /// What has been handed out already is before this.
     start: usize,
     /// What has been searched for an end of line already is before this.
@@ -27,16 +29,23 @@ pub struct Lines {
 impl Lines {
     /// No bytes yet.
     pub const fn new() -> Self {
-        Self { buffer: [0; limits::LINE], start: 0, searched: 0, end: 0, skipped: 0 }
+        Self { buffer: [0; limits::LINE], current: (0, 0), start: 0, searched: 0, end: 0, skipped: 0 }
     }
 
     /// Forgets what has come so far.
     pub const fn clear(&mut self) {
         (self.start, self.searched, self.end, self.skipped) = (0, 0, 0, 0);
+        self.current = (0, 0);
+    }
+
+    /// The line that was handed out last, as long as nothing more has come in.
+    pub fn current(&self) -> &[u8] {
+        self.buffer.get(self.current.0..self.current.1).unwrap_or_default()
     }
 
     /// Where the next bytes go. Never empty. Say with [`commit`](Self::commit) how many came.
     pub fn room(&mut self) -> &mut [u8] {
+        self.current = (0, 0);
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
             self.searched -= self.start;
@@ -87,8 +96,10 @@ impl Lines {
         if self.skipped > 0 {
             return Some(Line::TooLong(core::mem::take(&mut self.skipped) + line.len()));
         }
-        let line = self.buffer.get(line)?;
-        Some(Line::Whole(line.strip_suffix(b"\r").unwrap_or(line)))
+        let bytes = self.buffer.get(line.clone())?;
+        let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+        self.current = (line.start, line.start + bytes.len());
+        Some(Line::Whole(bytes))
     }
 }
 

@@ -1,10 +1,19 @@
 //! The link to the Z-Wave controller: an MCP client on a serial line, one JSON-RPC message a line.
 //!
-//! [`Client`] decides what to say and when, without I/O or a clock of its own; [`run`] moves the lines. What
-//! is known about the controller is in [`Status`], for the rest of the hub to read.
+//! ```text
+//!   callers ──► Port ──► wire ──► serial line      Client: what to say and when, without I/O or a clock
+//!           ◄──      ◄── lines ◄──                 report: what a person is told
+//! ```
+//!
+//! [`Client`] decides what to say and when; [`run`] moves the lines. Calls go through the [`Port`], which also holds
+//! what is known about the controller, for the rest of the hub to read. The controller's tools are registered when they
+//! are discovered, and leave with it.
 
 mod client;
 mod line;
+mod port;
+mod recent;
+mod report;
 mod rpc;
 mod status;
 mod wire;
@@ -12,8 +21,9 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-pub use client::Client;
+pub use client::{Client, News, Reaction};
 pub use line::{Line, Lines};
-pub use rpc::{Id, Message, Outgoing};
+pub use port::{CallError, Port};
+pub use rpc::{Id, Message, Outgoing, VERSIONS};
 pub use status::{Controller, Loss, State, Status};
-pub use wire::{Memory, run};
+pub use wire::{Around, run};

@@ -1,12 +1,15 @@
 //! JSON-RPC 2.0: what a line says, and the lines the hub says.
 
-use crate::json::{Overflow, Text, Value, Writer};
+use crate::json::{Items, Kind, Overflow, Text, Value, Writer};
 
-/// The version of MCP the hub asks for. It gets along with any that the controller answers.
-const PROTOCOL_VERSION: &str = "2025-06-18";
+/// The versions of MCP that begin with a handshake, the newest first.
+pub const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// The version of MCP without one: every request says for itself who asks.
+pub(super) const STATELESS: &str = "2026-07-28";
 
 /// JSON-RPC's code for a method that is not served.
-const METHOD_NOT_FOUND: i64 = -32601;
+pub(super) const METHOD_NOT_FOUND: i64 = -32601;
 
 /// The number of a request of the hub's.
 pub type Id = u32;
@@ -25,8 +28,12 @@ pub enum Message<'a> {
     Error {
         /// Which one; unknown if the controller could not read it.
         id: Option<Id>,
+        /// What kind of error it is.
+        code: Option<i64>,
         /// In the controller's own words.
         message: Option<Text<'a>>,
+        /// What else there is to say.
+        data: Option<Value<'a>>,
     },
     /// A request by the controller.
     Request {
@@ -39,6 +46,8 @@ pub enum Message<'a> {
     Notification {
         /// What it is about.
         method: Text<'a>,
+        /// The details.
+        params: Option<Value<'a>>,
     },
 }
 
@@ -54,30 +63,50 @@ impl<'a> Message<'a> {
             let method = method.as_text()?;
             return Some(match id {
                 Some(id) => Self::Request { id, method },
-                None => Self::Notification { method },
+                None => Self::Notification { method, params: value.get("params") },
             });
         }
         let number = id.and_then(|id| id.as_i64()).and_then(|id| id.try_into().ok());
         match (value.get("error"), value.get("result")) {
             (Some(error), _) => Some(Self::Error {
                 id: number,
+                code: error.get("code").and_then(|code| code.as_i64()),
                 message: error.get("message").and_then(|message| message.as_text()),
+                data: error.get("data"),
             }),
             (None, Some(result)) => Some(Self::Result { id: number?, result }),
             (None, None) => None,
         }
+    }
+
+    /// The messages of a line: one, or a batch of them.
+    pub fn all(line: Value<'a>) -> impl Iterator<Item = Self> + use<'a> {
+        let batch: Option<Items<'a>> = (line.kind() == Kind::Array).then(|| line.items());
+        let single = if batch.is_some() { None } else { Self::read(line) };
+        single.into_iter().chain(batch.into_iter().flatten().filter_map(Self::read))
     }
 }
 
 /// One message to the controller.
 #[derive(Clone, Copy, Debug)]
 pub enum Outgoing<'a> {
-    /// Opens the conversation.
-    Initialize(Id),
+    /// Opens the conversation, in a version of MCP.
+    Initialize(Id, &'static str),
     /// Ends the handshake.
     Initialized,
-    /// Asks for the tools, from where the last answer broke off.
-    ListTools(Id, Option<&'a str>),
+    /// Asks a controller without handshake who it is.
+    Discover(Id),
+    /// Asks for the tools.
+    ListTools {
+        /// The number of the request.
+        id: Id,
+        /// Where the last answer broke off.
+        cursor: Option<&'a str>,
+        /// Whether the request says who asks.
+        stateless: bool,
+    },
+    /// Gives up a call.
+    Cancelled(Id),
     /// Asks for a sign of life.
     Ping(Id),
     /// Gives one.
@@ -98,33 +127,38 @@ impl Outgoing<'_> {
     }
 
     fn members(&self, message: &mut Writer<'_>) {
-        match self {
-            Self::Initialize(id) => {
-                message.field("id", *id);
-                message.field("method", "initialize");
-                message.key("params");
-                message.object(|params| {
-                    params.field("protocolVersion", PROTOCOL_VERSION);
+        match *self {
+            Self::Initialize(id, version) => {
+                request(message, id, "initialize", |params| {
+                    params.field("protocolVersion", version);
                     params.key("capabilities");
                     params.object(|_| {});
                     params.key("clientInfo");
-                    params.object(|client| {
-                        client.field("name", "hearthwave");
-                        client.field("version", env!("CARGO_PKG_VERSION"));
-                    });
+                    write_client(params);
                 });
             }
             Self::Initialized => message.field("method", "notifications/initialized"),
-            Self::ListTools(id, cursor) => {
-                message.field("id", *id);
-                message.field("method", "tools/list");
-                if let Some(cursor) = cursor {
-                    message.key("params");
-                    message.object(|params| params.field("cursor", *cursor));
-                }
+            Self::Discover(id) => request(message, id, "server/discover", write_meta),
+            Self::ListTools { id, cursor, stateless } => {
+                request(message, id, "tools/list", |params| {
+                    if let Some(cursor) = cursor {
+                        params.field("cursor", cursor);
+                    }
+                    if stateless {
+                        write_meta(params);
+                    }
+                });
+            }
+            Self::Cancelled(id) => {
+                message.field("method", "notifications/cancelled");
+                message.key("params");
+                message.object(|params| {
+                    params.field("requestId", id);
+                    params.field("reason", "no answer in time");
+                });
             }
             Self::Ping(id) => {
-                message.field("id", *id);
+                message.field("id", id);
                 message.field("method", "ping");
             }
             Self::Pong(id) => {
@@ -142,4 +176,57 @@ impl Outgoing<'_> {
             }
         }
     }
+}
+
+/// The pieces of a call with these parameters, a JSON object. Together they are one line.
+pub(super) fn call_pieces<'a>(
+    id: Id,
+    params: &'a [u8],
+    stateless: bool,
+    buffer: &'a mut [u8],
+) -> Result<[&'a [u8]; 4], Overflow> {
+    let mut writer = Writer::new(buffer);
+    let _ = writer.open();
+    writer.field("jsonrpc", "2.0");
+    writer.field("id", id);
+    writer.field("method", "tools/call");
+    writer.key("params");
+    if stateless {
+        let _ = writer.open();
+        write_meta(&mut writer);
+    }
+    let length = writer.finish()?;
+    let head = buffer.get(..length).unwrap_or_default();
+    Ok(match params.split_first() {
+        // The members join those that the head has opened with.
+        Some((b'{', members)) if stateless => [head, b",", members, b"}\n"],
+        _ => [head, b"", params, b"}\n"],
+    })
+}
+
+fn request(message: &mut Writer<'_>, id: Id, method: &str, params: impl FnOnce(&mut Writer<'_>)) {
+    message.field("id", id);
+    message.field("method", method);
+    message.key("params");
+    message.object(params);
+}
+
+/// Who asks.
+fn write_client(out: &mut Writer<'_>) {
+    out.object(|client| {
+        client.field("name", "hearthwave");
+        client.field("version", env!("CARGO_PKG_VERSION"));
+    });
+}
+
+/// What a request without a handshake before it says about who asks.
+fn write_meta(params: &mut Writer<'_>) {
+    params.key("_meta");
+    params.object(|meta| {
+        meta.field("io.modelcontextprotocol/protocolVersion", STATELESS);
+        meta.key("io.modelcontextprotocol/clientInfo");
+        write_client(meta);
+        meta.key("io.modelcontextprotocol/clientCapabilities");
+        meta.object(|_| {});
+    });
 }

@@ -39,6 +39,10 @@ pub enum Loss {
     Silent,
     /// It answers with an error.
     Refused,
+    /// It speaks a version of MCP that the hub does not.
+    Version,
+    /// It has forgotten that it was greeted: it has restarted.
+    Restarted,
     /// Its list of tools is not one.
     Unlisted,
     /// The line ended.
@@ -57,6 +61,8 @@ impl Loss {
         match self {
             Self::Silent => "no answer",
             Self::Refused => "it refused",
+            Self::Version => "it speaks another version of MCP",
+            Self::Restarted => "it has restarted",
             Self::Unlisted => "its list of tools cannot be read",
             Self::Closed => "the line is closed",
             Self::Unreadable => "the line cannot be read",
@@ -73,8 +79,15 @@ pub struct Controller {
     pub name: String<{ limits::CONTROLLER_NAME }>,
     /// The version of its software.
     pub version: String<{ limits::CONTROLLER_NAME }>,
-    /// How many tools it offers.
-    pub tools: u32,
+    /// How many of its tools can be called.
+    pub tools: usize,
+    /// How many of its tools cannot be called.
+    pub left_out: usize,
+}
+
+impl Controller {
+    /// Nothing is known.
+    pub const UNKNOWN: Self = Self { name: String::new(), version: String::new(), tools: 0, left_out: 0 };
 }
 
 /// The state of the link, shared within one hub.
@@ -85,8 +98,9 @@ pub struct Status {
 
 impl Status {
     /// Nothing known yet.
-    pub fn new() -> Self {
-        Self { known: Mutex::new(RefCell::default()), changed: Signal::new() }
+    pub const fn new() -> Self {
+        let known = (State::Connecting, Controller::UNKNOWN);
+        Self { known: Mutex::new(RefCell::new(known)), changed: Signal::new() }
     }
 
     /// Looks at what is known now.

@@ -7,9 +7,10 @@ use std::vec::Vec;
 use embassy_time::{Duration, Instant};
 use proptest::prelude::*;
 
-use super::{Client, Line, Lines, Message, Outgoing, State};
+use super::{Client, Line, Lines, Message, Outgoing, Reaction, State};
 use crate::json::Value;
 use crate::limits;
+use crate::tool::Registry;
 
 /// Feeds `bytes` in pieces of the given sizes, and collects the lines as they come out.
 fn frame(bytes: &[u8], mut sizes: impl Iterator<Item = usize>) -> Vec<Result<Vec<u8>, usize>> {
@@ -77,18 +78,18 @@ proptest! {
             0u64..20_000,
         ), 0..60),
     ) {
-        let mut client = Client::new();
+        let (mut client, registry) = (Client::new(), Registry::new());
         let mut now = Instant::MIN;
         for (member, value, id, pause) in messages {
             let mut sends = 0;
-            while client.poll(now).is_some() {
+            while client.poll(now, false, &registry).is_some() {
                 sends += 1;
                 prop_assert!(sends < 4, "the client talks without end");
             }
             let id = id.map(|id| format!(",\"id\":{id}")).unwrap_or_default();
             let text = format!("{{\"jsonrpc\":\"2.0\"{id},\"{member}\":{value}}}");
             if let Some(message) = Message::read(Value::parse(text.as_bytes()).unwrap()) {
-                client.receive(now, message);
+                client.receive(now, message, &registry);
             }
             now += Duration::from_millis(pause);
         }
@@ -98,6 +99,7 @@ proptest! {
 /// A client with a clock and a controller played by hand.
 struct Table {
     client: Client,
+    registry: Registry,
     now: Instant,
     /// The number of the client's last request.
     last_id: u64,
@@ -105,13 +107,13 @@ struct Table {
 
 impl Table {
     fn new() -> Self {
-        Self { client: Client::new(), now: Instant::MIN, last_id: 0 }
+        Self { client: Client::new(), registry: Registry::new(), now: Instant::MIN, last_id: 0 }
     }
 
     /// What the client has to say now.
     fn says(&mut self) -> Vec<String> {
         let mut said = Vec::new();
-        while let Some(message) = self.client.poll(self.now) {
+        while let Some(message) = self.client.poll(self.now, false, &self.registry) {
             let line = line(&message);
             let message: serde_json::Value = serde_json::from_str(&line).unwrap();
             self.last_id = message["id"].as_u64().unwrap_or(self.last_id);
@@ -122,7 +124,10 @@ impl Table {
 
     fn hears(&mut self, text: &str) -> Option<String> {
         let message = Message::read(Value::parse(text.as_bytes()).unwrap()).unwrap();
-        self.client.receive(self.now, message).map(|answer| line(&answer))
+        match self.client.receive(self.now, message, &self.registry) {
+            Reaction::Reply(answer) => Some(line(&answer)),
+            Reaction::Done | Reaction::Answer(_) => None,
+        }
     }
 
     fn wait_until(&mut self, milliseconds: u64) {
@@ -140,7 +145,10 @@ impl Table {
             r#"{{"jsonrpc":"2.0","id":{first},"result":{{"protocolVersion":"2025-06-18","capabilities":{{}},"serverInfo":{{"name":"zw","version":"9"}}}}}}"#
         ));
         self.says();
-        self.hears(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"tools":[{{}},{{}}]}}}}"#, first + 1));
+        self.hears(&format!(
+            r#"{{"jsonrpc":"2.0","id":{},"result":{{"tools":[{{"name":"a"}},{{"name":"b"}}]}}}}"#,
+            first + 1
+        ));
         assert_eq!(self.client.state(), State::Ready);
     }
 }
@@ -163,11 +171,13 @@ fn the_handshake_in_order() {
     table.hears(r#"{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"zw","version":"9"}}}"#);
     let said = table.says();
     assert_eq!(said[0], r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    assert_eq!(said[1], r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
-    table.hears(r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[{},{}],"nextCursor":"p2"}}"#);
+    assert_eq!(said[1], r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}"#);
+    table.hears(
+        r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"a"},{"name":"b"}],"nextCursor":"p2"}}"#,
+    );
     assert_eq!(table.says(), [r#"{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"p2"}}"#]);
     assert_eq!(table.client.state(), State::Connecting);
-    table.hears(r#"{"jsonrpc":"2.0","id":3,"result":{"tools":[{}]}}"#);
+    table.hears(r#"{"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"c"}]}}"#);
     assert_eq!(table.client.state(), State::Ready);
     let controller = table.client.controller();
     assert_eq!((controller.name.as_str(), controller.version.as_str(), controller.tools), ("zw", "9", 3));
@@ -256,7 +266,10 @@ fn a_changed_list_is_asked_for_again() {
     let known = |table: &Table| (table.client.state(), table.client.controller().tools);
     assert_eq!(known(&table), (State::Ready, 2), "the old list holds until the new one is there");
     table.hears(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
-    table.hears(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"tools":[{{}}]}}}}"#, table.last_id));
+    table.hears(&format!(
+        r#"{{"jsonrpc":"2.0","id":{},"result":{{"tools":[{{"name":"a"}}]}}}}"#,
+        table.last_id
+    ));
     assert_eq!(known(&table), (State::Ready, 2), "it changed again in the meantime");
     assert!(table.says()[0].contains("tools/list"));
     table.hears(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"tools":[]}}}}"#, table.last_id));
@@ -287,9 +300,9 @@ fn a_list_without_end_is_cut() {
         table.says();
         let id = table.last_id;
         table.hears(&format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[{{}}],"nextCursor":"more"}}}}"#
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[{{"name":"t{page}"}}],"nextCursor":"more"}}}}"#
         ));
     }
     assert_eq!(table.client.state(), State::Ready);
-    assert_eq!(table.client.controller().tools, u32::from(limits::LINK_PAGES));
+    assert_eq!(table.client.controller().tools, usize::from(limits::LINK_PAGES));
 }

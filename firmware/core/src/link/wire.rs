@@ -1,72 +1,218 @@
-//! Moves lines between the serial line and the client.
+//! Moves lines between the serial line, the client and the callers.
 
-use embassy_futures::select::{Either, select};
+use embassy_futures::select::{Either3, select3};
 use embassy_time::{Instant, Timer, with_timeout};
 use embedded_io_async::{Read, Write};
+use heapless::Vec;
 
-use super::{Client, Line, Lines, Loss, Message, Outgoing, Status};
+use super::client::{Client, News, Reaction};
+use super::line::{Line, Lines};
+use super::port::Port;
+use super::recent::Recent;
+use super::report;
+use super::rpc::{Id, Message, Outgoing, call_pieces};
+use super::status::Loss;
 use crate::json::{Overflow, Value};
 use crate::limits;
 use crate::log::{debug, warn};
+use crate::notice::Notices;
+use crate::tool::Registry;
 
-/// The buffers of one link.
-#[derive(Debug)]
-pub struct Memory {
-    lines: Lines,
-    out: [u8; limits::LINE_OUT],
+/// A program's error output, as a simulator that started the program hands it through.
+const STDERR: &[u8] = b"stderr: ";
+
+/// What is around the link.
+pub struct Around<'a> {
+    /// Where calls come from.
+    pub port: &'a Port,
+    /// Where the controller's tools are kept.
+    pub registry: &'a Registry,
+    /// Where people are told.
+    pub notices: &'a Notices,
+    /// What to check when the controller is not reached.
+    pub hint: &'a str,
 }
 
-impl Memory {
-    /// Empty.
-    pub const fn new() -> Self {
-        Self { lines: Lines::new(), out: [0; limits::LINE_OUT] }
-    }
-}
-
-impl Default for Memory {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// Keeps the link for ever, and `status` up to date. Whatever comes or does not come, it goes on.
-pub async fn run<R: Read, W: Write>(memory: &mut Memory, mut rx: R, tx: W, status: &Status) -> ! {
-    let Memory { lines, out } = memory;
-    let mut client = Client::new();
-    let mut pen = Pen { tx, torn: false };
-    lines.clear();
+/// Keeps the link for ever. Whatever comes or does not come, it goes on.
+pub async fn run<R: Read, W: Write>(rx: R, tx: W, around: &Around<'_>) -> ! {
+    let mut wire = Wire {
+        around,
+        client: Client::new(),
+        pen: Pen { tx, torn: false, own: [0; limits::LINE_OWN] },
+        recent: Recent::new(),
+        noise: 0,
+        too_long: 0,
+        is_missed: false,
+    };
+    let mut rx = rx;
+    around.port.lines.lock().await.clear();
     loop {
-        while let Some(message) = client.poll(Instant::now()) {
-            if let Err(why) = pen.write(out, message).await {
-                client.lost(Instant::now(), why);
-            }
-        }
-        status.update(client.state(), client.controller());
-
-        match select(next_line(lines, &mut rx), Timer::at(client.deadline())).await {
-            Either::First(Ok(Line::Whole(line))) => {
-                let answer = read(line).and_then(|message| client.receive(Instant::now(), message));
-                if let Some(answer) = answer
-                    && let Err(why) = pen.write(out, answer).await
-                {
-                    client.lost(Instant::now(), why);
+        wire.send().await;
+        match wire.listen(&mut rx).await {
+            Heard::Nothing => {}
+            Heard::Answers(ids) => {
+                for id in ids {
+                    if !around.port.answered(id).await {
+                        debug!("controller: an answer to request {}, which nobody waits for", id);
+                    }
                 }
             }
-            Either::First(Ok(Line::TooLong(length))) => {
-                warn!(
-                    "controller: a line of {} bytes, over the {} that fit, was skipped",
-                    length,
-                    limits::LINE
-                );
-            }
-            Either::First(Err(why)) => {
-                client.lost(Instant::now(), why);
+            Heard::End(why) => {
+                wire.lost(why);
+                wire.tell();
                 // The rest of a broken line belongs to nothing that comes later.
-                lines.clear();
+                around.port.lines.lock().await.clear();
                 // Without a line there is nothing to read until the next attempt.
-                Timer::at(client.deadline()).await;
+                Timer::at(wire.client.deadline()).await;
             }
-            Either::Second(()) => {}
+        }
+    }
+}
+
+/// What came over the line.
+enum Heard {
+    /// Nothing, or nothing that is left to do.
+    Nothing,
+    /// Answers to these calls, in the current line.
+    Answers(Vec<Id, { limits::CALLS }>),
+    /// That it is gone.
+    End(Loss),
+}
+
+struct Wire<'a, W> {
+    around: &'a Around<'a>,
+    client: Client,
+    pen: Pen<W>,
+    recent: Recent,
+    /// Lines that were not JSON-RPC, since the controller was last reached.
+    noise: u32,
+    /// Lines that were too long, ever.
+    too_long: u32,
+    /// People were told that the controller is gone.
+    is_missed: bool,
+}
+
+impl<W: Write> Wire<'_, W> {
+    /// Sends everything that is due, and tells what is new.
+    async fn send(&mut self) {
+        let Around { port, registry, .. } = *self.around;
+        loop {
+            let busy = port.is_waiting();
+            let Some(message) = self.client.poll(Instant::now(), busy, registry) else { break };
+            if let Err(why) = self.pen.write(message).await {
+                self.lost(why);
+            }
+            self.tell();
+        }
+        self.tell();
+        while let Some(id) = port.next_abandoned() {
+            if let Err(why) = self.pen.write(Outgoing::Cancelled(id)).await {
+                self.lost(why);
+            }
+        }
+        while let Some(call) = port.next_queued(|| self.client.next_id()) {
+            let outbox = call.outbox().await;
+            let written = self.pen.write_call(call.id, outbox.params(), self.client.is_stateless()).await;
+            drop(outbox);
+            match written {
+                Ok(()) => call.sent(),
+                Err(why) => self.lost(why),
+            }
+        }
+        self.tell();
+    }
+
+    /// Waits for a line, for something to send, or for the client's next moment.
+    async fn listen<R: Read>(&mut self, rx: &mut R) -> Heard {
+        let Around { port, .. } = *self.around;
+        let mut lines = port.lines.lock().await;
+        let heard = select3(next_line(&mut lines, rx), Timer::at(self.client.deadline()), port.due()).await;
+        match heard {
+            Either3::First(Ok(Line::Whole(line))) => self.read(line).await,
+            Either3::First(Ok(Line::TooLong(length))) => {
+                self.too_long = self.too_long.saturating_add(1);
+                if self.too_long == 1 {
+                    warn!(
+                        "controller: a line of {} bytes, over the {} that fit, was skipped; others will be without a word",
+                        length,
+                        limits::LINE
+                    );
+                } else {
+                    debug!("controller: {} lines were too long so far", self.too_long);
+                }
+                Heard::Nothing
+            }
+            Either3::First(Err(why)) => Heard::End(why),
+            Either3::Second(()) | Either3::Third(()) => Heard::Nothing,
+        }
+    }
+
+    /// Does what a line says.
+    async fn read(&mut self, line: &[u8]) -> Heard {
+        let mut answers = Vec::new();
+        let mut is_message = false;
+        if let Ok(value) = Value::parse(line) {
+            for message in Message::all(value) {
+                is_message = true;
+                match self.client.receive(Instant::now(), message, self.around.registry) {
+                    Reaction::Done => {}
+                    Reaction::Reply(reply) => {
+                        if let Err(why) = self.pen.write(reply).await {
+                            self.lost(why);
+                        }
+                    }
+                    // More than can be waited for belong to nobody.
+                    Reaction::Answer(id) => drop(answers.push(id)),
+                }
+            }
+        }
+        if !is_message {
+            self.quote(line);
+        }
+        Heard::Answers(answers)
+    }
+
+    /// A line that is not for the hub.
+    fn quote(&mut self, line: &[u8]) {
+        let quote = self.recent.add(line);
+        if line.starts_with(STDERR) {
+            debug!("controller: {}", quote.as_str());
+            return;
+        }
+        self.noise = self.noise.saturating_add(1);
+        if self.noise <= limits::NOISE_WARNINGS {
+            warn!("controller: ignored a line that is not JSON-RPC: {}", quote.as_str());
+        } else {
+            debug!("controller: ignored a line that is not JSON-RPC: {}", quote.as_str());
+        }
+        self.client.noticed_noise(Instant::now());
+    }
+
+    fn lost(&mut self, why: Loss) {
+        self.client.lost(Instant::now(), why, self.around.registry);
+    }
+
+    /// Makes known what has changed.
+    fn tell(&mut self) {
+        let Around { port, registry, notices, hint } = *self.around;
+        let controller = self.client.controller();
+        port.status().update(self.client.state(), controller);
+        if let Some(news) = self.client.take_news() {
+            let controller = self.client.controller();
+            report::tell(news, self.is_missed, controller, &self.recent, hint, registry, notices);
+            match news {
+                News::Ready { .. } => {
+                    port.open();
+                    self.noise = 0;
+                    self.is_missed = false;
+                    self.recent.clear();
+                }
+                News::Failed { why, .. } => port.close(why),
+                News::Lost(why) | News::Degraded(why) => {
+                    port.close(why);
+                    self.is_missed = true;
+                }
+            }
         }
     }
 }
@@ -86,73 +232,56 @@ async fn next_line<'l, R: Read>(lines: &'l mut Lines, rx: &mut R) -> Result<Line
     lines.next_line().ok_or(Loss::Closed)
 }
 
-/// What a line says, if it says anything to us.
-fn read(line: &[u8]) -> Option<Message<'_>> {
-    let message = match Value::parse(line) {
-        Ok(value) => Message::read(value),
-        Err(error) => {
-            debug!("controller: byte {} of the next line is wrong", error.at);
-            None
-        }
-    };
-    if message.is_none() {
-        warn!("controller: ignored a line that is not JSON-RPC: {}", quote(line).as_str());
-    }
-    message
-}
-
-/// The beginning of a line, fit to be shown.
-fn quote(line: &[u8]) -> heapless::String<{ limits::QUOTE }> {
-    let mut quote = heapless::String::new();
-    let printable = line.utf8_chunks().flat_map(|chunk| {
-        let broken = if chunk.invalid().is_empty() { None } else { Some(char::REPLACEMENT_CHARACTER) };
-        chunk.valid().chars().map(|c| if c.is_control() { ' ' } else { c }).chain(broken)
-    });
-    for character in printable {
-        if quote.push(character).is_err() {
-            break;
-        }
-    }
-    quote
-}
-
 /// Writes lines whole.
 struct Pen<W> {
     tx: W,
     /// The last line was broken off: the next begins on a new one.
     torn: bool,
+    own: [u8; limits::LINE_OWN],
 }
 
 impl<W: Write> Pen<W> {
-    async fn write(&mut self, out: &mut [u8], message: Outgoing<'_>) -> Result<(), Loss> {
-        // One byte is kept for the end of the line.
-        let room = out.len().saturating_sub(1);
-        let length = match message.write(out.get_mut(..room).unwrap_or_default()) {
-            Ok(length) => length,
-            Err(Overflow) => {
-                warn!("controller: a message that does not fit was not sent");
-                return Ok(());
-            }
+    async fn write(&mut self, message: Outgoing<'_>) -> Result<(), Loss> {
+        let Ok(length) = message.write(&mut self.own) else {
+            warn!("controller: a message that does not fit was not sent");
+            return Ok(());
         };
-        let line = out.get_mut(..=length).unwrap_or_default();
-        if let Some(end) = line.last_mut() {
-            *end = b'\n';
+        let Self { tx, torn, own } = self;
+        write_line(tx, torn, [own.get(..length).unwrap_or_default(), b"\n"]).await
+    }
+
+    async fn write_call(&mut self, id: Id, params: &[u8], stateless: bool) -> Result<(), Loss> {
+        let Self { tx, torn, own } = self;
+        match call_pieces(id, params, stateless, own) {
+            Ok(pieces) => write_line(tx, torn, pieces).await,
+            // The head of a call is far shorter than the room for it.
+            Err(Overflow) => Err(Loss::Stalled),
         }
-        let torn = core::mem::replace(&mut self.torn, true);
-        let written = with_timeout(limits::LINE_TIMEOUT, async {
-            if torn {
-                self.tx.write_all(b"\n").await?;
-            }
-            self.tx.write_all(line).await?;
-            self.tx.flush().await
-        });
-        match written.await {
-            Ok(Ok(())) => {
-                self.torn = false;
-                Ok(())
-            }
-            Ok(Err(_)) => Err(Loss::Unwritable),
-            Err(_) => Err(Loss::Stalled),
+    }
+}
+
+/// Writes a line in pieces, the last of which ends it.
+async fn write_line<W: Write, const N: usize>(
+    tx: &mut W,
+    torn: &mut bool,
+    pieces: [&[u8]; N],
+) -> Result<(), Loss> {
+    let was_torn = core::mem::replace(torn, true);
+    let written = with_timeout(limits::LINE_TIMEOUT, async {
+        if was_torn {
+            tx.write_all(b"\n").await?;
         }
+        for piece in pieces {
+            tx.write_all(piece).await?;
+        }
+        tx.flush().await
+    });
+    match written.await {
+        Ok(Ok(())) => {
+            *torn = false;
+            Ok(())
+        }
+        Ok(Err(_)) => Err(Loss::Unwritable),
+        Err(_) => Err(Loss::Stalled),
     }
 }

@@ -3,7 +3,7 @@
 use core::cell::Cell;
 use core::convert::Infallible;
 
-use embassy_futures::select::{Either5, select5};
+use embassy_futures::select::{Either6, select6};
 use embassy_futures::yield_now;
 use embassy_time::{Instant, Timer};
 use minimq::{
@@ -25,8 +25,9 @@ use crate::json::{Value, Writer};
 use crate::limits;
 use crate::link::Status;
 use crate::log::{debug, info, warn};
+use crate::notice::{Notice, Notices};
 use crate::service::{Number, Services, Unanswered};
-use crate::tool::Event;
+use crate::tool::{Event, Registry};
 
 /// Handles what comes and goes.
 pub(super) struct Desk<'a> {
@@ -35,7 +36,10 @@ pub(super) struct Desk<'a> {
     slots: &'a Slots,
     services: &'a Services,
     link: &'a Status,
-    tools: usize,
+    registry: &'a Registry,
+    notices: &'a Notices,
+    /// A notice that could not be told yet.
+    notice: Option<Notice>,
     subscription: Subscription,
     /// An event that could not be told yet.
     event: Option<Event>,
@@ -63,14 +67,16 @@ struct Refused {
 
 impl<'a> Desk<'a> {
     pub(super) fn new(config: &Config<'a>, inside: &Inside<'a>) -> Self {
-        let Inside { slots, services, link, tools } = *inside;
+        let Inside { slots, services, notices, link, registry } = *inside;
         Self {
             topics: Topics::new(config.id),
             target: config.target,
             slots,
             services,
             link,
-            tools,
+            registry,
+            notices,
+            notice: None,
             event: None,
             subscription: Subscription::Missing,
             replies: Replies::new(),
@@ -114,6 +120,7 @@ impl<'a> Desk<'a> {
                 self.send_replies(connection).await?;
                 self.tell_events(connection).await?;
                 self.ask_services(connection).await?;
+                self.tell_notices(connection).await?;
             }
 
             let no_answer = async {
@@ -122,18 +129,19 @@ impl<'a> Desk<'a> {
                     _ => core::future::pending().await,
                 }
             };
-            let event = select5(
+            let event = select6(
                 connection.poll(),
                 self.slots.answered(),
                 self.link.changed(),
                 self.services.due(),
+                self.notices.ready(),
                 no_answer,
             )
             .await;
             let refused = match event {
-                Either5::First(Ok(Some(message))) => self.receive(&message, margin),
-                Either5::First(Ok(None)) => None,
-                Either5::First(Err(Error::Peer(PeerError::Rejected(_)))) => {
+                Either6::First(Ok(Some(message))) => self.receive(&message, margin),
+                Either6::First(Ok(None)) => None,
+                Either6::First(Err(Error::Peer(PeerError::Rejected(_)))) => {
                     // The connection lives on. What was rejected is the subscription, or else a publication.
                     if let Subscription::Asked(op, _) = &self.subscription
                         && !connection.is_pending(op)
@@ -144,18 +152,18 @@ impl<'a> Desk<'a> {
                     warn!("mqtt: the broker refused a message of the hub's; check its access rules");
                     None
                 }
-                Either5::First(Err(error)) => return Err(error.into()),
-                Either5::Second(slot) => {
+                Either6::First(Err(error)) => return Err(error.into()),
+                Either6::Second(slot) => {
                     self.replies.written(slot);
                     None
                 }
-                Either5::Third(()) => {
+                Either6::Third(()) => {
                     info_due = true;
                     None
                 }
                 // The next round sends it.
-                Either5::Fourth(()) => None,
-                Either5::Fifth(()) => return Err(Lost::Stalled),
+                Either6::Fourth(()) | Either6::Fifth(()) => None,
+                Either6::Sixth(()) => return Err(Lost::Stalled),
             };
             // A broker can send many requests at once: the workers come first, or the slots would run out.
             yield_now().await;
@@ -207,7 +215,7 @@ impl<'a> Desk<'a> {
     /// Returns whether it need not be tried again.
     async fn announce_info<IO: Io>(&self, connection: &mut Connection<'_, '_, IO>) -> Result<bool, Lost> {
         let topic = self.topics.info();
-        let payload = |buffer: &mut [u8]| info::write(self.target, self.tools, self.link, buffer);
+        let payload = |buffer: &mut [u8]| info::write(self.target, self.registry.len(), self.link, buffer);
         let sent =
             publish(connection, Publication::new(&topic, payload).qos(QoS::AtLeastOnce).retain()).await?;
         if let Sent::Never = sent {
@@ -234,6 +242,27 @@ impl<'a> Desk<'a> {
                 publish(connection, Publication::new(&topic, payload).qos(QoS::AtLeastOnce)).await?
             {
                 self.event = Some(event);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells people what they should know, as far as there is room.
+    async fn tell_notices<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
+        let topic = self.topics.log();
+        while let Some(notice) = self.notice.take().or_else(|| self.notices.next()) {
+            let payload = |buffer: &mut [u8]| {
+                let mut writer = Writer::new(buffer);
+                writer.object(|members| {
+                    members.field("level", notice.level.as_str());
+                    members.field("text", notice.text.as_str());
+                });
+                writer.finish()
+            };
+            let publication = Publication::new(&topic, payload).qos(QoS::AtLeastOnce);
+            if let Sent::Later = publish(connection, publication).await? {
+                self.notice = Some(notice);
                 break;
             }
         }

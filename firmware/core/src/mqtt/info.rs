@@ -20,7 +20,8 @@ struct Info<'a> {
 struct Controller<'a> {
     name: &'a str,
     version: &'a str,
-    tools: u32,
+    tools: usize,
+    left_out: usize,
 }
 
 /// What a caller has to keep to, in bytes.
@@ -51,6 +52,7 @@ pub(super) fn write(
                 name: &controller.name,
                 version: &controller.version,
                 tools: controller.tools,
+                left_out: controller.left_out,
             }),
             tools,
             limits: Limits {

@@ -12,8 +12,10 @@ use crate::config::Config;
 use crate::limits;
 use crate::link::Status;
 use crate::log::{debug, error, info, warn};
+use crate::notice::Notices;
 use crate::seam::{Dial, Platform};
 use crate::service::Services;
+use crate::tool::Registry;
 
 /// The buffers of one session.
 #[derive(Debug)]
@@ -41,10 +43,12 @@ pub struct Inside<'a> {
     pub slots: &'a Slots,
     /// Where questions to others come from, and their answers go.
     pub services: &'a Services,
+    /// Where people are told things.
+    pub notices: &'a Notices,
     /// The controller, as announced.
     pub link: &'a Status,
-    /// How many tools there are, as announced.
-    pub tools: usize,
+    /// The tools, which are counted in the announcement.
+    pub registry: &'a Registry,
 }
 
 /// Keeps a session with the broker for ever, and serves what is `inside` through it. Whatever the broker does, it comes

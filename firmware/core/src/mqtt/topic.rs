@@ -42,6 +42,11 @@ impl<'a> Topics<'a> {
         self.join("/", "event/tool")
     }
 
+    /// What people should know.
+    pub fn log(&self) -> Topic {
+        self.join("/", "log")
+    }
+
     /// Matches every request.
     pub fn requests(&self) -> Topic {
         self.join(REQUEST, "#")

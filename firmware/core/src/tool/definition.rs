@@ -1,16 +1,16 @@
 //! What a tool is.
 
-/// A tool, declared as a `static` next to its handler.
+/// A tool: one of the hub's own, declared as a `static` next to its handler, or one that the controller told about.
 ///
 /// All texts use the undecorated name; the prefix is the business of the registry.
 #[derive(Debug)]
-pub struct Tool {
+pub struct Tool<'a> {
     /// Unique among the hub's tools.
-    pub name: &'static str,
+    pub name: &'a str,
     /// What it is for and when to use it, in Markdown. The first line says it in about fifty characters.
-    pub description: &'static str,
-    /// The JSON Schema of its arguments, an object. Every property has a `description`.
-    pub schema: &'static str,
+    pub description: &'a str,
+    /// The JSON Schema of its arguments, an object. Every property of the hub's own tools has a `description`.
+    pub schema: &'a str,
     /// How it is called in general.
     pub usage: &'static str,
     /// Calls with real values, each with what it shows.
@@ -22,13 +22,15 @@ pub struct Tool {
     pub strict: bool,
     /// Takes the place of the hub's prefix; an empty one means none.
     pub prefix: Option<&'static str>,
+    /// What the controller says about the effects of its tool.
+    pub hints: Hints,
     /// What runs.
     pub implementation: Implementation,
 }
 
-impl Tool {
+impl Tool<'_> {
     /// A tool without the things that few tools have, for `..Tool::PLAIN` in a declaration.
-    pub const PLAIN: Self = Self {
+    pub const PLAIN: Tool<'static> = Tool {
         name: "",
         description: "",
         schema: r#"{"type":"object","properties":{}}"#,
@@ -37,6 +39,7 @@ impl Tool {
         consent: None,
         strict: false,
         prefix: None,
+        hints: Hints::NONE,
         implementation: Implementation::Mock("null"),
     };
 
@@ -44,6 +47,22 @@ impl Tool {
     pub const fn forbids_unknown(&self) -> bool {
         self.strict || self.consent.is_some()
     }
+}
+
+/// What a call does to the world, as far as the controller says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// It only looks.
+    pub read_only: Option<bool>,
+    /// It may destroy something, or open a door.
+    pub destructive: Option<bool>,
+    /// Doing it twice is like doing it once.
+    pub idempotent: Option<bool>,
+}
+
+impl Hints {
+    /// Nothing is said.
+    pub const NONE: Self = Self { read_only: None, destructive: None, idempotent: None };
 }
 
 /// One call of a tool, shown.

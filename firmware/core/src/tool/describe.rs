@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Write};
 
-use super::Tool;
+use super::{Implementation, Tool};
 use crate::json::Value;
 use crate::schema;
 
@@ -10,7 +10,7 @@ use crate::schema;
 const CONSENT: &str = "REQUIRES EXPLICIT USER INSTRUCTION";
 
 /// Writes what the tool is for, with the warning if it needs one.
-pub(super) fn purpose(tool: &Tool, out: &mut dyn Write) -> fmt::Result {
+pub(super) fn purpose(tool: &Tool<'_>, out: &mut dyn Write) -> fmt::Result {
     if let Some(why) = tool.consent {
         write!(
             out,
@@ -21,8 +21,12 @@ pub(super) fn purpose(tool: &Tool, out: &mut dyn Write) -> fmt::Result {
     out.write_str(tool.description)
 }
 
-/// Writes the whole description: what it is for, the arguments, how to use it, and examples.
-pub fn describe(tool: &Tool, out: &mut dyn Write) -> fmt::Result {
+/// Writes the whole description: what it is for, the arguments, how to use it, and examples. Of a tool of the
+/// controller's it is what the controller says.
+pub fn describe(tool: &Tool<'_>, out: &mut dyn Write) -> fmt::Result {
+    if tool.implementation == Implementation::Mcp {
+        return purpose(tool, out);
+    }
     out.write_str("## Description\n\n")?;
     purpose(tool, out)?;
     write!(out, "\n\n## JSON Schema\n\n```json\n{}\n```\n\n", tool.schema)?;

@@ -5,10 +5,11 @@ use core::fmt;
 use embassy_time::{Instant, with_timeout};
 
 use super::definition::Implementation;
+use super::names::{TooMany, normalise};
 use super::outcome::{ErrorType, Failure, Success};
 use super::registry::Name;
 use super::{Registry, Tool};
-use crate::json::{Value, Writer};
+use crate::json::{Kind, Text, Value, Writer};
 use crate::limits;
 use crate::log::{debug, error, info, trace, warn};
 use crate::schema::{self, Unknown};
@@ -16,7 +17,16 @@ use crate::schema::{self, Unknown};
 /// Room in a reply for what follows the result. A tool whose result is a list stops before it.
 pub(crate) const EPILOGUE: usize = 2 * limits::OUTCOME_TEXT + limits::TOOL_NAME + limits::TRANSACTION + 128;
 
-/// Runs handlers by name.
+/// What the controller answers to a call.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer<'a> {
+    /// MCP's `CallToolResult`.
+    Result(Value<'a>),
+    /// A JSON-RPC error, with its message.
+    Error(Option<Text<'a>>),
+}
+
+/// Runs what tools stand for.
 #[allow(async_fn_in_trait, reason = "the hub runs in one task: its futures need not be Send")]
 pub trait Handlers {
     /// Runs the handler `name`: it reads the arguments, an object that fits the tool's schema, and writes one value as
@@ -29,6 +39,17 @@ pub trait Handlers {
         arguments: Value<'_>,
         result: &mut Writer<'_>,
     ) -> Option<Result<Success, Failure>>;
+
+    /// Calls a tool of the controller's: `compose` writes the parameters of the call, an object with `name` and
+    /// `arguments`, or says why there is nothing to call; `read` reads the answer.
+    ///
+    /// Ends by itself within [`limits::TOOL_TIMEOUT`]. The request is sent at most once, and an error says whether it
+    /// was. Dropping the future cancels the call; the controller is told, and may have done it.
+    async fn call<T>(
+        &self,
+        compose: impl FnOnce(&mut Writer<'_>) -> Result<(), Failure>,
+        read: impl FnOnce(Answer<'_>) -> T,
+    ) -> Result<T, Failure>;
 }
 
 /// What is told about an executed call.
@@ -62,22 +83,26 @@ pub async fn execute<H: Handlers>(
 ) -> Event {
     let start = Instant::now();
     let before = reply.mark();
-    let called = match registry.find(name) {
-        Some(tool) => {
+    let called = match registry.look(name, |tool| tool.implementation) {
+        Some(implementation) => {
             trace!("Tool called: {}", name.as_str());
-            run(tool, handlers, name, arguments, reply).await
+            let mut call = Call { registry, name, arguments, reply };
+            call.run(implementation, handlers).await
         }
         None => {
             warn!("Tool {} is not known", name.as_str());
-            Err(Failure::new(ErrorType::NotFound, format_args!("Tool '{name}' not found")))
+            let failure = Failure::new(ErrorType::NotFound, format_args!("Tool '{name}' not found"));
+            Err(Fault::Told(match registry.absence() {
+                Some(absence) => failure.saying(format_args!("I have no tool for that. {absence}")),
+                None => failure,
+            }))
         }
     };
-    let outcome = match called {
-        Ok(_) if reply.room() < EPILOGUE => Err(Failure::new(
-            ErrorType::TooLarge,
-            format_args!("The result of '{name}' is too large to send"),
-        )),
-        other => other,
+    let outcome = if reply.room() < EPILOGUE {
+        let words = format_args!("The result of '{name}' is too large to send");
+        Err(Fault::Told(Failure::new(ErrorType::TooLarge, words)))
+    } else {
+        called
     };
     let milliseconds = start.elapsed().as_millis();
     let arguments = excerpt(arguments.text());
@@ -87,11 +112,13 @@ pub async fn execute<H: Handlers>(
             info!("tool {} {} in {} ms: {}", name.as_str(), arguments, milliseconds, result);
             success.write(reply);
         }
-        Err(failure) => {
-            error!("Tool {} failed: {}", name.as_str(), failure.error.as_str());
+        Err(fault) => {
+            if let Fault::Told(failure) = fault {
+                reply.rewind(before);
+                failure.write(reply);
+                error!("Tool {} failed: {}", name.as_str(), failure.error.as_str());
+            }
             info!("tool {} {} in {} ms: failed", name.as_str(), arguments, milliseconds);
-            reply.rewind(before);
-            failure.write(reply);
         }
     }
     let event = Event { name: name.clone(), success: outcome.is_ok(), milliseconds };
@@ -103,60 +130,193 @@ pub async fn execute<H: Handlers>(
     event
 }
 
-async fn run<H: Handlers>(
-    tool: &Tool,
-    handlers: &H,
-    name: &Name,
-    arguments: Value<'_>,
-    reply: &mut Writer<'_>,
-) -> Result<Success, Failure> {
-    check(tool, arguments)?;
-    reply.field("success", true);
-    reply.key("result");
-    let (handler, kind) = match tool.implementation {
-        Implementation::Mock(response) => {
-            debug!(
-                "tool {} is a mock; its arguments {} are not used",
-                name.as_str(),
-                excerpt(arguments.text())
-            );
-            let response = Value::parse(response.as_bytes())
-                .map_err(|error| Failure::failed(format_args!("The mock of '{name}' is broken: {error}")))?;
-            reply.value(response);
-            debug!("Tool {} completed successfully", name.as_str());
-            return Ok(Success::PLAIN);
-        }
-        Implementation::Builtin(handler) => (handler, "Builtin"),
-        Implementation::Internal(handler) => (handler, "Internal"),
-        Implementation::Mcp => {
-            return Err(Failure::new(
-                ErrorType::Unavailable,
-                format_args!("The controller is not connected"),
-            ));
-        }
-    };
-    let running = with_timeout(limits::TOOL_TIMEOUT, handlers.run(handler, arguments, reply));
-    let success = match running.await {
-        Ok(Some(outcome)) => outcome?,
-        Ok(None) => return Err(Failure::failed(format_args!("{kind} handler '{handler}' not found"))),
-        Err(_) => {
-            let seconds = limits::TOOL_TIMEOUT.as_secs();
-            let failure = format_args!("Tool '{name}' timed out after {seconds} s and was cancelled");
-            return Err(Failure::new(ErrorType::Timeout, failure));
-        }
-    };
-    // Those that ask others are told apart: they are many, and their partners log too.
-    match tool.implementation {
-        Implementation::Internal(_) => trace!("Tool {} completed successfully", name.as_str()),
-        _ => debug!("Tool {} completed successfully", name.as_str()),
-    }
-    Ok(success)
+/// A call that did not succeed.
+#[expect(clippy::large_enum_variant, reason = "it is looked at once, where it is made")]
+enum Fault {
+    /// To be written into the reply.
+    Told(Failure),
+    /// In the reply and the log already, word for word, since it may be long.
+    Written,
 }
 
-/// Whether the arguments fit.
-fn check(tool: &Tool, arguments: Value<'_>) -> Result<(), Failure> {
-    let schema = Value::parse(tool.schema.as_bytes())
-        .map_err(|error| Failure::failed(format_args!("The schema of '{}' is broken: {error}", tool.name)))?;
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        Self::Told(failure)
+    }
+}
+
+/// A call that is being made.
+struct Call<'a, 'b> {
+    registry: &'a Registry,
+    name: &'a Name,
+    arguments: Value<'a>,
+    reply: &'a mut Writer<'b>,
+}
+
+impl Call<'_, '_> {
+    async fn run<H: Handlers>(
+        &mut self,
+        implementation: Implementation,
+        handlers: &H,
+    ) -> Result<Success, Fault> {
+        let name = self.name;
+        let (handler, kind) = match implementation {
+            Implementation::Mcp => return self.controller(handlers).await,
+            Implementation::Mock(response) => {
+                self.check()?;
+                return self.mock(response);
+            }
+            Implementation::Builtin(handler) => (handler, "Builtin"),
+            Implementation::Internal(handler) => (handler, "Internal"),
+        };
+        self.check()?;
+        self.reply.field("success", true);
+        self.reply.key("result");
+        let running = with_timeout(limits::TOOL_TIMEOUT, handlers.run(handler, self.arguments, self.reply));
+        let success = match running.await {
+            Ok(Some(outcome)) => outcome?,
+            Ok(None) => {
+                return Err(Failure::failed(format_args!("{kind} handler '{handler}' not found")).into());
+            }
+            Err(_) => {
+                let seconds = limits::TOOL_TIMEOUT.as_secs();
+                let failure = format_args!("Tool '{name}' timed out after {seconds} s and was cancelled");
+                return Err(Failure::new(ErrorType::Timeout, failure).into());
+            }
+        };
+        // Those that ask others are told apart: they are many, and their partners log too.
+        match implementation {
+            Implementation::Internal(_) => trace!("Tool {} completed successfully", name.as_str()),
+            _ => debug!("Tool {} completed successfully", name.as_str()),
+        }
+        Ok(success)
+    }
+
+    fn mock(&mut self, response: &str) -> Result<Success, Fault> {
+        let name = self.name;
+        let arguments = excerpt(self.arguments.text());
+        debug!("tool {} is a mock; its arguments {} are not used", name.as_str(), arguments);
+        let response = Value::parse(response.as_bytes())
+            .map_err(|error| Failure::failed(format_args!("The mock of '{name}' is broken: {error}")))?;
+        self.reply.field("success", true);
+        self.reply.field("result", response);
+        debug!("Tool {} completed successfully", name.as_str());
+        Ok(Success::PLAIN)
+    }
+
+    /// Whether the arguments fit.
+    fn check(&self) -> Result<(), Failure> {
+        self.registry
+            .look(self.name, |tool| check(tool, self.arguments))
+            .unwrap_or_else(|| Err(gone(self.name)))
+    }
+
+    async fn controller<H: Handlers>(&mut self, handlers: &H) -> Result<Success, Fault> {
+        let Self { registry, name, arguments, .. } = *self;
+        let compose = |params: &mut Writer<'_>| {
+            let composed = registry.look(name, |tool| {
+                params.object(|params| {
+                    params.field("name", tool.name);
+                    params.key("arguments");
+                    translate(tool, arguments, params)
+                })
+            });
+            composed.unwrap_or_else(|| Err(gone(name)))
+        };
+        let success = handlers.call(compose, |answer| self.take(answer)).await??;
+        debug!("Tool {} completed successfully", name.as_str());
+        Ok(success)
+    }
+
+    /// Takes over what the controller says.
+    fn take(&mut self, answer: Answer<'_>) -> Result<Success, Fault> {
+        match answer {
+            Answer::Error(Some(message)) => {
+                self.refused(|reply| reply.field("error", message));
+                Err(Fault::Written)
+            }
+            Answer::Error(None) => {
+                Err(Failure::failed(format_args!("The controller reports an error without a word")).into())
+            }
+            Answer::Result(result) => {
+                let content = result.get("content").unwrap_or(Value::NULL);
+                if result.get("isError").is_some_and(|is_error| is_error.text() == "true") {
+                    self.refused(|reply| {
+                        reply.key("error");
+                        reply.string(|out| write_texts(content, out));
+                    });
+                    return Err(Fault::Written);
+                }
+                self.reply.field("success", true);
+                let structured = result.get("structuredContent").filter(|value| value.kind() == Kind::Object);
+                let Some(structured) = structured else {
+                    self.reply.key("result");
+                    self.reply.string(|out| write_texts(content, out));
+                    return Ok(Success::PLAIN);
+                };
+                self.reply.field("result", structured);
+                // In words, for the person.
+                let words = Texts(content);
+                Ok(if content.items().next().is_some() {
+                    Success::saying(format_args!("{words}"))
+                } else {
+                    Success::PLAIN
+                })
+            }
+        }
+    }
+
+    fn refused(&mut self, error: impl FnOnce(&mut Writer<'_>)) {
+        self.reply.field("success", false);
+        let before = self.reply.mark();
+        error(self.reply);
+        error!(
+            "Tool {} failed: the controller says {}",
+            self.name.as_str(),
+            excerpt(self.reply.since(before))
+        );
+        self.reply.field("error_type", ErrorType::ExecutionError.as_str());
+    }
+}
+
+/// The tool left while it was being called.
+fn gone(name: &str) -> Failure {
+    Failure::new(ErrorType::NotFound, format_args!("Tool '{name}' not found"))
+}
+
+/// Writes the arguments with the controller's names for them, and checks them.
+fn translate(tool: &Tool<'_>, arguments: Value<'_>, out: &mut Writer<'_>) -> Result<(), Failure> {
+    let schema = schema_of(tool)?;
+    let before = out.mark();
+    let differs = normalise(tool.name, schema, arguments, out).map_err(|TooMany| {
+        let most = limits::ARGUMENTS;
+        let words = format_args!("Invalid parameters: there are more than {most} of them");
+        Failure::new(ErrorType::InvalidParameters, words)
+    })?;
+    if out.overflowed() {
+        let words = format_args!("The arguments of '{}' are too large to send", tool.name);
+        return Err(Failure::new(ErrorType::TooLarge, words));
+    }
+    let translated = out.since(before);
+    if differs {
+        info!("tool {}: {} -> {}", tool.name, excerpt(arguments.text()), excerpt(translated));
+    }
+    let translated = Value::parse(translated.as_bytes()).map_err(|error| {
+        Failure::failed(format_args!("The arguments of '{}' are broken: {error}", tool.name))
+    })?;
+    fits(tool, schema, translated)
+}
+
+fn schema_of<'a>(tool: &Tool<'a>) -> Result<Value<'a>, Failure> {
+    Value::parse(tool.schema.as_bytes())
+        .map_err(|error| Failure::failed(format_args!("The schema of '{}' is broken: {error}", tool.name)))
+}
+
+fn check(tool: &Tool<'_>, arguments: Value<'_>) -> Result<(), Failure> {
+    fits(tool, schema_of(tool)?, arguments)
+}
+
+fn fits(tool: &Tool<'_>, schema: Value<'_>, arguments: Value<'_>) -> Result<(), Failure> {
     let unknown = if tool.forbids_unknown() { Unknown::Forbid } else { Unknown::Ignore };
     schema::validate(schema, arguments, unknown).map_err(|invalid| {
         let error = format_args!("Invalid parameters: {invalid}");
@@ -181,6 +341,28 @@ impl fmt::Display for List<'_> {
         }
         Ok(())
     }
+}
+
+/// The texts of MCP's content, a line each. Of what is not text, only the kind is told.
+struct Texts<'a>(Value<'a>);
+
+impl fmt::Display for Texts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, item) in self.0.items().enumerate() {
+            let text = |name| item.get(name).and_then(|text| text.as_text());
+            let separator = if place > 0 { "\n" } else { "" };
+            match (text("text"), text("type")) {
+                (Some(text), _) => write!(f, "{separator}{text}")?,
+                (None, Some(kind)) => write!(f, "{separator}[{kind}]")?,
+                (None, None) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write_texts(content: Value<'_>, out: &mut dyn fmt::Write) -> fmt::Result {
+    write!(out, "{}", Texts(content))
 }
 
 /// The beginning of a text, for the log.

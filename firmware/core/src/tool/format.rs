@@ -1,7 +1,9 @@
 //! Definitions of tools as each provider wants them.
 
+use core::ops::ControlFlow;
+
 use super::describe::{describe, purpose};
-use super::{Registry, Tool};
+use super::{Hints, Name, Registry, Tool};
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
 use crate::log::warn;
@@ -36,7 +38,7 @@ impl Format {
     }
 
     /// Writes one definition as a value.
-    pub fn write(self, name: &str, tool: &Tool, out: &mut Writer<'_>) {
+    pub fn write(self, name: &str, tool: &Tool<'_>, out: &mut Writer<'_>) {
         match self {
             Self::Mcp => definition(name, tool, "inputSchema", describe, out),
             Self::Anthropic => definition(name, tool, "input_schema", purpose, out),
@@ -54,22 +56,23 @@ impl Format {
 
     /// Writes the tools that `allowed` names (or all, without it) as the items of the open array, in the order of the
     /// registry: from after the one called `after`, as many as fit. Returns the last one written, if not all fitted.
-    pub fn write_all<'r>(
+    pub fn write_all(
         self,
-        registry: &'r Registry,
+        registry: &Registry,
         allowed: Option<Value<'_>>,
         after: Option<&str>,
         out: &mut Writer<'_>,
-    ) -> Option<&'r str> {
+    ) -> Option<Name> {
         let mut last = None;
+        let mut is_cut = false;
         let mut has_begun = after.is_none();
-        for (name, tool) in registry.iter() {
+        registry.each(|name, tool| {
             if !has_begun {
                 has_begun = after == Some(name);
-                continue;
+                return ControlFlow::Continue(());
             }
             if !allowed.is_none_or(|allowed| is_allowed(allowed, name, tool)) {
-                continue;
+                return ControlFlow::Continue(());
             }
             let before = out.mark();
             self.write(name, tool, out);
@@ -77,28 +80,30 @@ impl Format {
             if out.room() < limits::TRANSACTION + limits::TOOL_NAME + 64 {
                 out.rewind(before);
                 if last.is_some() {
-                    return last;
+                    is_cut = true;
+                    return ControlFlow::Break(());
                 }
                 warn!("tools: the definition of {} alone is more than a reply holds; left out", name);
-                continue;
+                return ControlFlow::Continue(());
             }
-            last = Some(name);
-        }
-        None
+            last = Name::try_from(name).ok();
+            ControlFlow::Continue(())
+        });
+        last.filter(|_| is_cut)
     }
 }
 
 /// Whether a list of names holds the tool's, final or undecorated.
-fn is_allowed(allowed: Value<'_>, name: &str, tool: &Tool) -> bool {
+fn is_allowed(allowed: Value<'_>, name: &str, tool: &Tool<'_>) -> bool {
     allowed.kind() == Kind::Array
         && allowed.items().filter_map(|item| item.as_text()).any(|item| item == *name || item == *tool.name)
 }
 
 fn definition(
     name: &str,
-    tool: &Tool,
+    tool: &Tool<'_>,
     schema_key: &str,
-    text: fn(&Tool, &mut dyn core::fmt::Write) -> core::fmt::Result,
+    text: fn(&Tool<'_>, &mut dyn core::fmt::Write) -> core::fmt::Result,
     out: &mut Writer<'_>,
 ) {
     out.object(|out| {
@@ -109,6 +114,21 @@ fn definition(
         match Value::parse(tool.schema.as_bytes()) {
             Ok(schema) => out.value(schema),
             Err(_) => out.value(Value::EMPTY_OBJECT),
+        }
+        if schema_key == "inputSchema" && tool.hints != Hints::NONE {
+            out.key("annotations");
+            out.object(|out| {
+                let Hints { read_only, destructive, idempotent } = tool.hints;
+                for (name, hint) in [
+                    ("readOnlyHint", read_only),
+                    ("destructiveHint", destructive),
+                    ("idempotentHint", idempotent),
+                ] {
+                    if let Some(hint) = hint {
+                        out.field(name, hint);
+                    }
+                }
+            });
         }
     });
 }

@@ -12,13 +12,14 @@ mod format;
 mod names;
 mod outcome;
 mod registry;
+mod texts;
 
 pub use declared::DeclaredTools;
-pub use definition::{Example, Implementation, Tool};
+pub use definition::{Example, Hints, Implementation, Tool};
 pub use describe::describe;
 pub(crate) use execute::EPILOGUE;
-pub use execute::{Event, Handlers, execute};
+pub use execute::{Answer, Event, Handlers, execute};
 pub use format::Format;
-pub use names::normalise;
+pub use names::{TooMany, normalise};
 pub use outcome::{ErrorType, Failure, Success};
-pub use registry::{Full, Name, Registry};
+pub use registry::{Discovered, Full, LeftOut, Name, Registry};

@@ -1,56 +1,63 @@
 //! Names of parameters: models write `device_name`, controllers want `deviceName`.
 
 use crate::json::{Text, Value, Writer};
+use crate::limits;
 
 /// The pairs that cannot be guessed, per tool of the controller.
 const MAPPED: [(&str, &[(&str, &str)]); 1] =
     [("control_zwave_device", &[("device_name", "deviceName"), ("command", "action")])];
 
+/// There are more arguments than [`limits::ARGUMENTS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMany;
+
 /// Writes `arguments` for the controller's tool `tool` with the names that its `schema` has, and returns whether any
 /// differs from what was given.
 ///
-/// A name that the schema has stays. Otherwise the table decides, and for names it does not hold `_x` becomes `X`. A
-/// name is not changed into one that was given too.
-pub fn normalise(tool: &str, schema: Value<'_>, arguments: Value<'_>, out: &mut Writer<'_>) -> bool {
-    let properties = schema.get("properties");
+/// A name that the schema has stays. Otherwise the table decides, and for names it does not hold `_x` becomes `X`. Two
+/// names never become one: if that is what they would do, both stay.
+///
+/// The work is at most [`limits::ARGUMENTS`] times the length of schema and arguments.
+pub fn normalise(
+    tool: &str,
+    schema: Value<'_>,
+    arguments: Value<'_>,
+    out: &mut Writer<'_>,
+) -> Result<bool, TooMany> {
+    if arguments.members().take(limits::ARGUMENTS + 1).count() > limits::ARGUMENTS {
+        return Err(TooMany);
+    }
+    let properties = schema.get("properties").unwrap_or(Value::EMPTY_OBJECT);
     let table = MAPPED.iter().find(|(name, _)| *name == tool).map_or(&[][..], |(_, pairs)| pairs);
     let mut differs = false;
     out.object(|out| {
         for (name, value) in arguments.members() {
-            let known = |wanted: Text<'_>| {
-                properties
-                    .is_some_and(|all| all.members().any(|(property, _)| property.chars().eq(wanted.chars())))
+            let is_taken = |other: Text<'_>| {
+                let clashes = renamed(table, other).eq(renamed(table, name));
+                clashes && !other.chars().eq(name.chars())
             };
-            let mapped = table.iter().find(|(from, _)| name == **from).map(|(_, to)| *to);
-            if known(name) {
-                out.key_text(name);
-            } else if let Some(to) = mapped.filter(|to| arguments.get(to).is_none()) {
-                differs = true;
-                out.key(to);
-            } else if mapped.is_none()
-                && has_hump(name)
-                && !arguments.members().any(|(other, _)| other.chars().eq(camel(name)))
+            if renamed(table, name).eq(name.chars())
+                || properties.members().any(|(property, _)| property == name)
+                || arguments.members().any(|(other, _)| is_taken(other))
             {
-                differs = true;
-                out.key_chars(camel(name));
-            } else {
                 out.key_text(name);
+            } else {
+                differs = true;
+                out.key_chars(renamed(table, name));
             }
             out.value(value);
         }
     });
-    differs
+    Ok(differs)
 }
 
-fn has_hump(name: Text<'_>) -> bool {
-    !camel(name).eq(name.chars())
-}
-
-/// `new_parameter_name` as `newParameterName`. Underscores at the ends stay.
-fn camel<'a>(name: Text<'a>) -> impl Iterator<Item = char> + use<'a> {
-    let mut rest = name.chars().peekable();
+/// The name by the table, or else `new_parameter_name` as `newParameterName`. Underscores at the ends stay.
+fn renamed<'a>(table: &'a [(&'a str, &'a str)], name: Text<'a>) -> impl Iterator<Item = char> + 'a {
+    let mapped = table.iter().find(|(from, _)| name == **from).map(|(_, to)| *to);
+    let mut rest = if mapped.is_some() { None } else { Some(name.chars().peekable()) };
     let mut is_inside = false;
-    core::iter::from_fn(move || {
+    let camel = core::iter::from_fn(move || {
+        let rest = rest.as_mut()?;
         let character = rest.next()?;
         if character == '_'
             && is_inside
@@ -60,5 +67,6 @@ fn camel<'a>(name: Text<'a>) -> impl Iterator<Item = char> + use<'a> {
         }
         is_inside |= character != '_';
         Some(character)
-    })
+    });
+    mapped.unwrap_or_default().chars().chain(camel)
 }

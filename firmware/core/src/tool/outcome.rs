@@ -46,6 +46,8 @@ pub enum ErrorType {
     Unavailable,
     /// It took too long and was cancelled.
     Timeout,
+    /// It was asked for, and nobody knows whether it was done.
+    OutcomeUnknown,
     /// The result is larger than a reply.
     TooLarge,
 }
@@ -59,6 +61,7 @@ impl ErrorType {
             Self::ExecutionError => "execution_error",
             Self::Unavailable => "unavailable",
             Self::Timeout => "timeout",
+            Self::OutcomeUnknown => "outcome_unknown",
             Self::TooLarge => "too_large",
         }
     }
@@ -120,6 +123,7 @@ impl Failure {
             (None, ErrorType::ExecutionError) => "Sorry, that did not work.",
             (None, ErrorType::Unavailable) => "Sorry, the service for that is not available right now.",
             (None, ErrorType::Timeout) => "Sorry, that took too long, and I stopped it.",
+            (None, ErrorType::OutcomeUnknown) => "Sorry, I do not know whether that was done.",
             (None, ErrorType::TooLarge) => "Sorry, the answer is too long for me.",
         }
     }

@@ -1,9 +1,15 @@
 //! Where tools are kept, by their final names.
 
+use core::cell::RefCell;
+use core::fmt;
+use core::ops::ControlFlow;
+
 use heapless::index_map::FnvIndexMap;
 
-use super::Tool;
-use crate::json::Value;
+use super::definition::Hints;
+use super::texts::{Span, Texts};
+use super::{Implementation, Tool};
+use crate::json::{Kind, Text, Value};
 use crate::limits;
 use crate::log::{debug, info, warn};
 use crate::schema;
@@ -15,11 +21,73 @@ pub type Name = heapless::String<{ limits::TOOL_NAME }>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
+/// A tool that the controller tells about.
+#[derive(Clone, Copy, Debug)]
+pub struct Discovered<'a> {
+    /// As it is called.
+    pub name: Text<'a>,
+    /// What it is for.
+    pub description: Option<Text<'a>>,
+    /// What arguments it takes.
+    pub schema: Option<Value<'a>>,
+    /// What it does to the world.
+    pub hints: Hints,
+}
+
+/// Why a tool of the controller's is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftOut {
+    /// Its name is empty, longer than [`limits::TOOL_NAME`], or has other characters than letters, digits, `_` and
+    /// `-`: the providers of models refuse it.
+    Name,
+    /// The hub has a tool of that name itself.
+    Taken,
+    /// Its schema is not an object.
+    Schema,
+    /// There are as many tools as there can be.
+    Count,
+    /// Its texts do not fit beside those of the others.
+    Texts,
+}
+
+impl LeftOut {
+    /// What to tell a person.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Name => "providers refuse its name",
+            Self::Taken => "the hub has a tool of that name itself",
+            Self::Schema => "its schema is not an object",
+            Self::Count => "there are too many tools",
+            Self::Texts => "its description and schema are too long to keep",
+        }
+    }
+}
+
 /// All tools that can be called. Finding one takes the same time however many there are.
-#[derive(Debug)]
+///
+/// Shared within one hub: whoever looks at tools does so in a closure, which must not change them.
 pub struct Registry {
-    tools: FnvIndexMap<Name, &'static Tool, { limits::TOOLS }>,
+    shelf: RefCell<Shelf>,
+}
+
+#[derive(Debug)]
+struct Shelf {
+    tools: FnvIndexMap<Name, Entry, { limits::TOOLS }>,
+    texts: Texts,
     prefix: Prefix,
+    /// Why tools may be missing.
+    absence: Option<&'static str>,
+}
+
+#[derive(Debug)]
+enum Entry {
+    Own(&'static Tool<'static>),
+    Controllers {
+        texts: Span,
+        hints: Hints,
+        /// Not in the list that is being received, so far.
+        is_old: bool,
+    },
 }
 
 type Prefix = heapless::String<{ limits::TOOL_PREFIX }>;
@@ -27,33 +95,127 @@ type Prefix = heapless::String<{ limits::TOOL_PREFIX }>;
 impl Registry {
     /// No tools, and no prefix.
     pub const fn new() -> Self {
-        Self { tools: FnvIndexMap::new(), prefix: Prefix::new() }
+        Self {
+            shelf: RefCell::new(Shelf {
+                tools: FnvIndexMap::new(),
+                texts: Texts::new(),
+                prefix: Prefix::new(),
+                absence: None,
+            }),
+        }
     }
 
     /// Begins anew, with the prefix for the tools to come. One that is too long is left out, and that is said.
-    pub fn reset(&mut self, prefix: &str) {
-        self.tools.clear();
-        self.prefix = Prefix::try_from(prefix).unwrap_or_else(|_| {
-            warn!("tools: the prefix {} is too long and left out", prefix);
-            Prefix::new()
+    pub fn reset(&self, prefix: &str) {
+        self.change(|shelf| {
+            shelf.tools.clear();
+            shelf.texts.compact(&mut []);
+            shelf.absence = None;
+            shelf.prefix = Prefix::try_from(prefix).unwrap_or_else(|_| {
+                warn!("tools: the prefix {} is too long and left out", prefix);
+                Prefix::new()
+            });
         });
     }
 
-    /// Takes a tool in. One of the same final name makes place for it, and that is said; if there is no room, that is
-    /// said too, and the others stay.
-    pub fn register(&mut self, tool: &'static Tool) -> Result<(), Full> {
+    /// Takes one of the hub's own tools in. One of the same final name makes place for it, and that is said; if there
+    /// is no room, that is said too, and the others stay.
+    pub fn register(&self, tool: &'static Tool<'static>) -> Result<(), Full> {
+        self.change(|shelf| shelf.register(tool)).unwrap_or(Err(Full))
+    }
+
+    /// Looks at the tool of this final name, or else of this undecorated one.
+    pub fn look<T>(&self, name: &str, look: impl FnOnce(&Tool<'_>) -> T) -> Option<T> {
+        let shelf = self.shelf.try_borrow().ok()?;
+        shelf.find(name).map(|(name, entry)| look(&shelf.tool(name, entry)))
+    }
+
+    /// Shows all tools with their final names, those of the hub first, until `visit` breaks.
+    pub fn each(&self, mut visit: impl FnMut(&str, &Tool<'_>) -> ControlFlow<()>) {
+        let Ok(shelf) = self.shelf.try_borrow() else { return };
+        for (name, entry) in &shelf.tools {
+            if visit(name, &shelf.tool(name, entry)).is_break() {
+                break;
+            }
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.shelf.try_borrow().map_or(0, |shelf| shelf.tools.len())
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Why a tool that is looked for in vain may be missing, for a person.
+    pub fn absence(&self) -> Option<&'static str> {
+        self.shelf.try_borrow().ok()?.absence
+    }
+
+    /// A list of the controller's tools begins. The old ones stay until it is complete.
+    pub fn list_begins(&self) {
+        self.change(|shelf| {
+            for entry in shelf.tools.values_mut() {
+                if let Entry::Controllers { is_old, .. } = entry {
+                    *is_old = true;
+                }
+            }
+        });
+    }
+
+    /// The list has this tool. One of the same name makes place for it.
+    pub fn learn(&self, tool: Discovered<'_>) -> Result<(), LeftOut> {
+        self.change(|shelf| shelf.learn(tool)).unwrap_or(Err(LeftOut::Count))
+    }
+
+    /// The list is complete: what was not in it is gone. Returns how many tools the controller has.
+    pub fn list_ends(&self) -> usize {
+        self.change(|shelf| {
+            shelf.absence = None;
+            shelf.drop_old();
+            shelf.tools.values().filter(|entry| matches!(entry, Entry::Controllers { .. })).count()
+        })
+        .unwrap_or_default()
+    }
+
+    /// The controller is gone, and its tools with it; `absence` says so to a person who looks for one.
+    pub fn controller_left(&self, absence: &'static str) {
+        self.list_begins();
+        self.change(|shelf| {
+            shelf.drop_old();
+            shelf.absence = Some(absence);
+        });
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Shelf) -> T) -> Option<T> {
+        self.shelf.try_borrow_mut().ok().map(|mut shelf| change(&mut shelf))
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry").field("tools", &self.len()).finish_non_exhaustive()
+    }
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Shelf {
+    fn register(&mut self, tool: &'static Tool<'static>) -> Result<(), Full> {
         let prefix = tool.prefix.unwrap_or(&self.prefix);
         let Some(name) = decorate(prefix, tool.name) else {
             warn!("tools: {} is left out, its name is too long", tool.name);
             return Err(Full);
         };
-        if let Ok(schema) = Value::parse(tool.schema.as_bytes()) {
-            for keyword in schema::unknown_keywords(schema) {
-                let keyword = keyword.excerpt::<{ limits::QUOTE }>();
-                info!("tools: {} has a schema with {}, which is not checked", tool.name, keyword.as_str());
-            }
-        }
-        match self.tools.insert(name, tool) {
+        tell_unknown_keywords(tool.name, tool.schema);
+        match self.tools.insert(name, Entry::Own(tool)) {
             Ok(None) => {
                 debug!("tools: {} registered", tool.name);
                 Ok(())
@@ -69,35 +231,113 @@ impl Registry {
         }
     }
 
-    /// The tool of this final name, or else of this undecorated one.
-    pub fn find(&self, name: &str) -> Option<&'static Tool> {
-        let by_final = Name::try_from(name).ok().and_then(|name| self.tools.get(&name));
-        let decorated = || decorate(&self.prefix, name).and_then(|name| self.tools.get(&name));
+    fn find(&self, name: &str) -> Option<(&Name, &Entry)> {
+        let get = |name: Name| self.tools.get_index(self.tools.get_index_of(&name)?);
+        let by_final = Name::try_from(name).ok().and_then(get);
+        let decorated = || decorate(&self.prefix, name).and_then(get);
         // The few tools with a prefix of their own are looked for one by one.
-        let with_own_prefix = || self.tools.values().find(|tool| tool.prefix.is_some() && tool.name == name);
-        by_final.or_else(decorated).or_else(with_own_prefix).copied()
+        let with_own_prefix = || {
+            let is_it = |entry: &Entry| matches!(entry, Entry::Own(tool) if tool.prefix.is_some() && tool.name == name);
+            self.tools.iter().find(|(_, entry)| is_it(entry))
+        };
+        by_final.or_else(decorated).or_else(with_own_prefix)
     }
 
-    /// All tools with their final names, in the order in which they came.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &'static Tool)> {
-        self.tools.iter().map(|(name, tool)| (name.as_str(), *tool))
+    fn tool<'a>(&'a self, name: &'a Name, entry: &'a Entry) -> Tool<'a> {
+        match entry {
+            Entry::Own(tool) => Tool { ..**tool },
+            Entry::Controllers { texts, hints, .. } => {
+                let (description, schema) = self.texts.get(texts);
+                let implementation = Implementation::Mcp;
+                Tool { name, description, schema, hints: *hints, implementation, ..Tool::PLAIN }
+            }
+        }
     }
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.tools.len()
+    fn learn(&mut self, tool: Discovered<'_>) -> Result<(), LeftOut> {
+        let name: Name = tool.name.decode().filter(|name| suits_providers(name)).ok_or(LeftOut::Name)?;
+        let schema = match tool.schema {
+            Some(schema) if schema.kind() == Kind::Object => schema.text(),
+            Some(_) => return Err(LeftOut::Schema),
+            None => Tool::PLAIN.schema,
+        };
+        let known = self.tools.get(&name);
+        match known {
+            Some(Entry::Own(_)) => return Err(LeftOut::Taken),
+            Some(Entry::Controllers { texts, is_old, .. }) => {
+                let (description, old_schema) = self.texts.get(texts);
+                let same = tool.description.map_or(description.is_empty(), |text| text == *description);
+                if !is_old {
+                    warn!("tools: {} was registered before; the new one takes its place", name.as_str());
+                }
+                if same && old_schema == schema {
+                    let entry = Entry::Controllers { texts: *texts, hints: tool.hints, is_old: false };
+                    // It has a place already.
+                    let _ = self.tools.insert(name, entry);
+                    return Ok(());
+                }
+                self.tools.retain(|other, _| *other != name);
+            }
+            None => {}
+        }
+        if self.tools.len() == limits::TOOLS {
+            self.drop_old();
+        }
+        if self.tools.len() == limits::TOOLS {
+            return Err(LeftOut::Count);
+        }
+        tell_unknown_keywords(&name, schema);
+        let add = |texts: &mut Texts| {
+            let describe = |room: &mut [u8]| match tool.description {
+                Some(description) => Some(description.decode_into(room)?.len()),
+                None => Some(0),
+            };
+            texts.add(describe, schema)
+        };
+        let texts = match add(&mut self.texts) {
+            Some(texts) => texts,
+            None => {
+                // What is not wanted any more may have room.
+                self.drop_old();
+                self.compact();
+                add(&mut self.texts).ok_or(LeftOut::Texts)?
+            }
+        };
+        let entry = Entry::Controllers { texts, hints: tool.hints, is_old: false };
+        self.tools.insert(name, entry).map_err(|_| LeftOut::Count)?;
+        Ok(())
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.tools.is_empty()
+    /// Removes the controller's tools that are not in its list, or not yet.
+    fn drop_old(&mut self) {
+        self.tools.retain(|_, entry| !matches!(entry, Entry::Controllers { is_old: true, .. }));
+    }
+
+    fn compact(&mut self) {
+        let mut wanted: heapless::Vec<&mut Span, { limits::TOOLS }> = self
+            .tools
+            .values_mut()
+            .filter_map(|entry| match entry {
+                Entry::Controllers { texts, .. } => Some(texts),
+                Entry::Own(_) => None,
+            })
+            .collect();
+        self.texts.compact(&mut wanted);
     }
 }
 
-impl Default for Registry {
-    fn default() -> Self {
-        Self::new()
+/// Says once which parts of a schema are not looked at.
+fn tell_unknown_keywords(name: &str, schema: &str) {
+    if let Ok(schema) = Value::parse(schema.as_bytes()) {
+        for keyword in schema::unknown_keywords(schema) {
+            let keyword = keyword.excerpt::<{ limits::QUOTE }>();
+            info!("tools: {} has a schema with {}, which is not checked", name, keyword.as_str());
+        }
     }
+}
+
+fn suits_providers(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
 fn decorate(prefix: &str, name: &str) -> Option<Name> {

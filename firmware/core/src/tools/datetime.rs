@@ -7,7 +7,7 @@ use crate::json::{Value, Writer};
 use crate::seam::{Platform, WallClock};
 use crate::tool::{ErrorType, Example, Failure, Implementation, Success, Tool};
 
-pub(super) static TOOL: Tool = Tool {
+pub(super) static TOOL: Tool<'static> = Tool {
     name: "datetime",
     description: "Tells the date and the time.\n\nUse it whenever the answer depends on what day or what time it is at \
                   the hub; do not guess.",

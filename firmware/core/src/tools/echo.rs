@@ -4,7 +4,7 @@ use super::Toolbox;
 use crate::json::{Value, Writer};
 use crate::tool::{Example, Failure, Implementation, Success, Tool};
 
-pub(super) static TOOL: Tool = Tool {
+pub(super) static TOOL: Tool<'static> = Tool {
     name: "echo",
     description: "Gives back its arguments.\n\nFor testing the way to the hub: whatever arguments it is called with come \
                   back unchanged.",

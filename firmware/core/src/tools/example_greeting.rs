@@ -5,7 +5,7 @@ use crate::json::{Value, Writer};
 use crate::limits;
 use crate::tool::{Example, Failure, Implementation, Success, Tool};
 
-pub(super) static TOOL: Tool = Tool {
+pub(super) static TOOL: Tool<'static> = Tool {
     name: "example_greeting",
     description: "Greets somebody by name.\n\nAn example of a tool, which is there only when example tools are on.",
     schema: r#"{"type":"object","properties":{"name":{"type":"string","minLength":1,"maxLength":40,"description":"Whom to greet"},"style":{"enum":["plain","warm"],"description":"How to greet; plain if left out"}},"required":["name"]}"#,

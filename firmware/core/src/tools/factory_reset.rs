@@ -7,7 +7,7 @@ use crate::json::{Value, Writer};
 use crate::store::Store;
 use crate::tool::{Example, Failure, Implementation, Success, Tool};
 
-pub(super) static TOOL: Tool = Tool {
+pub(super) static TOOL: Tool<'static> = Tool {
     name: "factory_reset",
     description: "Erases all settings, flags and documents.\n\nThe hub then restarts as it was when it was new. What was \
                   built into its firmware stays: the network, the broker and the built-in documents. The devices of the \

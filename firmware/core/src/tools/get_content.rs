@@ -13,7 +13,7 @@ use crate::limits;
 use crate::store::{Expression, Store};
 use crate::tool::{EPILOGUE, ErrorType, Example, Failure, Implementation, Success, Tool};
 
-pub(super) static TOOL: Tool = Tool {
+pub(super) static TOOL: Tool<'static> = Tool {
     name: "get_content",
     description: "Reads documents of the home.\n\nDocuments belong to categories; some come with the hub, others were put \
                   there by the people of the home. A category alone means all of its documents. Of two expressions \

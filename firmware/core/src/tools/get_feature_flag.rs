@@ -8,7 +8,7 @@ use crate::json::{Value, Writer};
 use crate::store::Store;
 use crate::tool::{Example, Failure, Implementation, Success, Tool};
 
-pub(super) static TOOL: Tool = Tool {
+pub(super) static TOOL: Tool<'static> = Tool {
     name: "get_feature_flag",
     description: "Tells a flag that is set for everybody.\n\nFlags of projects are not looked at; get_project_flag does that. The \
                   value is null if the flag is not set.",

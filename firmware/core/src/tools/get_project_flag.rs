@@ -8,7 +8,7 @@ use crate::json::{Value, Writer};
 use crate::store::Store;
 use crate::tool::{Example, Failure, Implementation, Success, Tool};
 
-pub(super) static TOOL: Tool = Tool {
+pub(super) static TOOL: Tool<'static> = Tool {
     name: "get_project_flag",
     description: "Tells a flag as the current project sees it.\n\nThat is the flag of the project, or else the one for everybody. The \
                   value is null if neither is set.",

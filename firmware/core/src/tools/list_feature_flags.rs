@@ -8,7 +8,7 @@ use crate::json::{Value, Writer};
 use crate::store::Store;
 use crate::tool::{Example, Failure, Implementation, Success, Tool};
 
-pub(super) static TOOL: Tool = Tool {
+pub(super) static TOOL: Tool<'static> = Tool {
     name: "list_feature_flags",
     description: "Lists all flags that are set for everybody.\n\nFlags of projects are not among them; list_project_flags shows both.",
     schema: r#"{"type":"object","properties":{"after":{"type":"string","description":"Where to go on: what next was in the last answer; left out, the list begins at its start"}}}"#,

@@ -8,7 +8,7 @@ use crate::json::{Value, Writer};
 use crate::store::Store;
 use crate::tool::{Example, Failure, Implementation, Success, Tool};
 
-pub(super) static TOOL: Tool = Tool {
+pub(super) static TOOL: Tool<'static> = Tool {
     name: "list_project_flags",
     description: "Lists all flags as the current project sees them.\n\nThose of the project, and of those for everybody the ones that \
                   the project does not set itself.",

@@ -5,7 +5,7 @@ use crate::json::{Value, Writer};
 use crate::tool::{Example, Failure, Implementation, Success, Tool};
 use crate::{limits, math};
 
-pub(super) static TOOL: Tool = Tool {
+pub(super) static TOOL: Tool<'static> = Tool {
     name: "math_eval",
     description: "Evaluates an arithmetic expression.\n\nUse it for every calculation instead of calculating yourself: \
                   sums, percentages, unit conversions. It knows + - * / % ^, parentheses, constants such as pi and e, and \

@@ -1,5 +1,6 @@
 //! The hub's own tools, one file each, and the list of them. `README.md` in this folder is the template for a new one.
 
+mod controller;
 mod flag;
 mod library;
 
@@ -8,20 +9,23 @@ use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
+pub use library::DOCUMENTS;
+
 use crate::json::{Value, Writer};
+use crate::link::Port;
 use crate::seam::Platform;
 use crate::service::Services;
 use crate::store::Store;
-pub use library::DOCUMENTS;
+use crate::tool::{Answer, Failure, Handlers, Success, Tool};
 
-use crate::tool::{Failure, Handlers, Success, Tool};
-
-/// What the handlers work with. `S` is a [`Store`](crate::store::Store).
+/// What the handlers work with. `S` is a [`Store`].
 pub struct Toolbox<'a, P, S> {
     /// The machine.
     pub platform: &'a P,
     /// Flags and documents.
     pub store: &'a Mutex<NoopRawMutex, S>,
+    /// The controller.
+    pub port: &'a Port,
     /// Those who are asked through the broker.
     pub services: &'a Services,
     /// Rung to have the hub restart, once the answer has left.
@@ -36,10 +40,10 @@ macro_rules! declare {
         $(mod $example;)*
 
         /// Every tool the hub brings, in the order in which they are listed.
-        pub static TOOLS: &[&Tool] = &[$(&$tool::TOOL),*];
+        pub static TOOLS: &[&Tool<'static>] = &[$(&$tool::TOOL),*];
 
         /// Tools that show how tools are made.
-        pub static EXAMPLE_TOOLS: &[&Tool] = &[$(&$example::TOOL),*];
+        pub static EXAMPLE_TOOLS: &[&Tool<'static>] = &[$(&$example::TOOL),*];
 
         impl<P: Platform, F: MultiwriteNorFlash> Handlers for Toolbox<'_, P, Store<'_, F>> {
             async fn run(
@@ -55,6 +59,14 @@ macro_rules! declare {
                     return Some($example::run(self, arguments, result).await);
                 })*
                 None
+            }
+
+            async fn call<T>(
+                &self,
+                compose: impl FnOnce(&mut Writer<'_>) -> Result<(), Failure>,
+                read: impl FnOnce(Answer<'_>) -> T,
+            ) -> Result<T, Failure> {
+                self.port.call(compose, read).await.map_err(controller::explain)
             }
         }
     };

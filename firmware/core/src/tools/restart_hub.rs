@@ -4,7 +4,7 @@ use super::Toolbox;
 use crate::json::{Value, Writer};
 use crate::tool::{Example, Failure, Implementation, Success, Tool};
 
-pub(super) static TOOL: Tool = Tool {
+pub(super) static TOOL: Tool<'static> = Tool {
     name: "restart_hub",
     description: "Restarts the hub.\n\nThe hub is away for some seconds, and conversations that are going on are lost. It \
                   helps when a person thinks that the hub behaves strangely.",

@@ -6,7 +6,7 @@ use crate::limits;
 use crate::service::{Service, Unanswered};
 use crate::tool::{ErrorType, Example, Failure, Implementation, Success, Tool};
 
-pub(super) static TOOL: Tool = Tool {
+pub(super) static TOOL: Tool<'static> = Tool {
     name: "search",
     description: "Searches the web.\n\nUse it for news, opening hours, facts that may have changed, and whatever you are not \
                   sure of. It says so if no search service is there.",

@@ -8,7 +8,7 @@ use crate::json::{Value, Writer};
 use crate::store::Store;
 use crate::tool::{Example, Failure, Implementation, Success, Tool};
 
-pub(super) static TOOL: Tool = Tool {
+pub(super) static TOOL: Tool<'static> = Tool {
     name: "set_feature_flag",
     description: "Sets a flag for everybody.\n\nIt counts in every project that does not set the same flag itself. The flag is kept \
                   when the hub restarts.",

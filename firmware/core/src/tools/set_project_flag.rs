@@ -8,7 +8,7 @@ use crate::json::{Value, Writer};
 use crate::store::Store;
 use crate::tool::{Example, Failure, Implementation, Success, Tool};
 
-pub(super) static TOOL: Tool = Tool {
+pub(super) static TOOL: Tool<'static> = Tool {
     name: "set_project_flag",
     description: "Sets a flag of the current project.\n\nThe project is the profile that the hub is set to, home at first. Its flags go \
                   before those for everybody. The flag is kept when the hub restarts.",

@@ -5,7 +5,7 @@ use crate::json::{Value, Writer};
 use crate::seam::Platform;
 use crate::tool::{Example, Failure, Implementation, Success, Tool};
 
-pub(super) static TOOL: Tool = Tool {
+pub(super) static TOOL: Tool<'static> = Tool {
     name: "volume",
     description: "Tells or changes the speaker's volume.\n\nUse it when somebody wants the hub to speak louder, more \
                   quietly, or not at all. Without arguments it tells the volume and changes nothing.",

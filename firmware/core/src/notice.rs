@@ -1,0 +1,93 @@
+//! What the hub tells people about itself, on the topic `log`: the few things they should know of, not the whole log.
+
+use core::fmt::{self, Write as _};
+
+use embassy_sync::blocking_mutex::raw::NoopRawMutex;
+use embassy_sync::channel::Channel;
+use heapless::String;
+
+use crate::limits;
+
+/// How much it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Good to know.
+    Info,
+    /// Something is missing, for now.
+    Warning,
+    /// Somebody has to look after it.
+    Error,
+}
+
+impl Level {
+    /// As it stands in a message.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// One thing to tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// How much it matters.
+    pub level: Level,
+    /// What it is, in a sentence or two.
+    pub text: String<{ limits::NOTICE }>,
+}
+
+/// Notices that wait to be published. Older ones give way, so that a hub that is offline for long keeps the last.
+pub struct Notices(Channel<NoopRawMutex, Notice, { limits::NOTICES }>);
+
+impl Notices {
+    /// None yet.
+    pub const fn new() -> Self {
+        Self(Channel::new())
+    }
+
+    /// Has something told. What is too long is cut.
+    pub fn tell(&self, level: Level, text: fmt::Arguments<'_>) {
+        let mut notice = Notice { level, text: String::new() };
+        let mut cut = Cut(&mut notice.text);
+        // An error means that it was cut.
+        let _ = cut.write_fmt(text);
+        if self.0.is_full() {
+            let _ = self.0.try_receive();
+        }
+        // There is room now.
+        let _ = self.0.try_send(notice);
+    }
+
+    /// Forgets what an earlier run left.
+    pub(crate) fn clear(&self) {
+        self.0.clear();
+    }
+
+    /// The next notice to publish.
+    pub(crate) fn next(&self) -> Option<Notice> {
+        self.0.try_receive().ok()
+    }
+
+    /// Waits until there is one.
+    pub(crate) async fn ready(&self) {
+        self.0.ready_to_receive().await;
+    }
+}
+
+impl Default for Notices {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Takes as many characters as fit.
+struct Cut<'a>(&'a mut String<{ limits::NOTICE }>);
+
+impl fmt::Write for Cut<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        text.chars().try_for_each(|character| self.0.push(character).map_err(|_| fmt::Error))
+    }
+}

@@ -1,0 +1,56 @@
+//! Calls that the controller has not answered, in words.
+
+use crate::limits;
+use crate::link::CallError;
+use crate::tool::{ErrorType, Failure};
+
+/// What a model must not do when nobody knows what was done.
+const DO_NOT_REPEAT: &str =
+    "Do not repeat the call. Look at the state of the device first, or ask the person.";
+
+/// What to tell about a call without an answer.
+pub(super) fn explain(error: CallError<Failure>) -> Failure {
+    let seconds = limits::TOOL_TIMEOUT.as_secs();
+    match error {
+        CallError::Composed(failure) => failure,
+        CallError::Absent => Failure::new(
+            ErrorType::Unavailable,
+            format_args!("The controller is not connected; nothing was sent to it"),
+        ),
+        CallError::Busy => Failure::new(
+            ErrorType::Unavailable,
+            format_args!("{} calls wait for the controller already; nothing was sent to it", limits::CALLS),
+        ),
+        CallError::TooLarge => Failure::new(
+            ErrorType::TooLarge,
+            format_args!("The arguments are too large for the controller; nothing was sent to it"),
+        ),
+        CallError::Unsent(loss) => Failure::new(
+            ErrorType::Unavailable,
+            format_args!("The controller was lost ({}) before the call was sent to it", loss.text()),
+        ),
+        CallError::Late => Failure::new(
+            ErrorType::Timeout,
+            format_args!("The call timed out after {seconds} s; it was not sent to the controller"),
+        ),
+        CallError::Unknown(loss) => Failure::new(
+            ErrorType::OutcomeUnknown,
+            format_args!(
+                "The controller was lost ({}) after the call was sent to it: whether it was done is unknown. It is not \
+                 sent again",
+                loss.text()
+            ),
+        )
+        .saying(format_args!("I lost the controller and do not know whether that was done. Please check."))
+        .instructing(DO_NOT_REPEAT),
+        CallError::Silent => Failure::new(
+            ErrorType::Timeout,
+            format_args!(
+                "The controller did not answer within {seconds} s, and the call was cancelled: whether it was done is \
+                 unknown. It is not sent again"
+            ),
+        )
+        .saying(format_args!("The controller took too long, and I do not know whether that was done. Please check."))
+        .instructing(DO_NOT_REPEAT),
+    }
+}
