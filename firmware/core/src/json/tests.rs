@@ -1,5 +1,6 @@
 //! Agreement with serde_json, on what is JSON and on what it means.
 
+use std::format;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
@@ -284,4 +285,42 @@ fn going_back_forgets_an_overflow_too() {
     });
     let length = writer.finish().unwrap();
     assert_eq!(&buffer[..length], br#"{"a":1,"c":false}"#);
+}
+
+#[test]
+fn integers_are_read_exactly_however_they_are_written() {
+    let read = |text: &str| Value::parse(text.as_bytes()).unwrap().as_integer();
+    for (text, expected) in [
+        ("0", Some(0)),
+        ("-0.000e99", Some(0)),
+        ("1.0", Some(1)),
+        ("1e2", Some(100)),
+        ("-12.50e1", Some(-125)),
+        ("1000e-3", Some(1)),
+        ("100200.0", Some(100_200)),
+        ("9223372036854775807", Some(i64::MAX)),
+        ("-9223372036854775808.0", Some(i64::MIN)),
+        ("9223372036854775808", None),
+        ("1.00000000000000000001", None),
+        ("0.5", None),
+        ("1e19", None),
+        ("1e99999999999999999999", None),
+        ("1e-99999999999999999999", None),
+        ("\"1\"", None),
+    ] {
+        assert_eq!(read(text), expected, "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn an_integer_survives_every_way_to_write_it(value: i64, shift in 0usize..25, zeros in 0usize..5) {
+        let digits = format!("{:0>26}", value.unsigned_abs());
+        let (whole, fraction) = digits.split_at(digits.len() - shift);
+        let sign = if value < 0 { "-" } else { "" };
+        let whole = match whole.trim_start_matches('0') { "" => "0", digits => digits };
+        let point = if shift > 0 || zeros > 0 { "." } else { "" };
+        let text = format!("{sign}{whole}{point}{fraction}{}e{shift}", "0".repeat(zeros));
+        prop_assert_eq!(Value::parse(text.as_bytes()).unwrap().as_integer(), Some(value), "{}", text);
+    }
 }

@@ -75,12 +75,10 @@ impl<'a> Value<'a> {
 
     /// Its value, if it is an integer that fits, however it is written: `1.0` and `1e2` are integers too.
     pub fn as_integer(&self) -> Option<i64> {
-        self.as_i64().or_else(|| {
-            let number: f64 =
-                if self.kind() == Kind::Number { self.text.parse().ok()? } else { return None };
-            let integer = number as i64;
-            (integer as f64 == number && number.abs() < 9e15).then_some(integer)
-        })
+        match self.kind() {
+            Kind::Number => integer(self.text),
+            _ => None,
+        }
     }
 
     /// The value of the member `name`, if it is an object that has one. Of several, the last counts.
@@ -104,6 +102,36 @@ impl<'a> Value<'a> {
             _ => "",
         }
     }
+}
+
+/// The value of a number's text, exactly, if it is an integer that fits.
+fn integer(text: &str) -> Option<i64> {
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (sign, digits) = mantissa.strip_prefix('-').map_or((1, mantissa), |digits| (-1, digits));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let mut value = 0i64;
+    // Zeros that count only if another digit follows.
+    let mut zeros = 0;
+    for digit in whole.bytes().chain(fraction.bytes()) {
+        if digit == b'0' {
+            zeros += 1;
+            continue;
+        }
+        if value != 0 {
+            for _ in 0..zeros {
+                value = value.checked_mul(10)?;
+            }
+        }
+        zeros = 0;
+        value = value.checked_mul(10)?.checked_add(sign * i64::from(digit.wrapping_sub(b'0')))?;
+    }
+    if value == 0 {
+        return Some(0);
+    }
+    // An exponent that does not fit is none of a number that does.
+    let exponent: i64 = exponent.parse().ok()?;
+    let shift = exponent.checked_add(zeros)?.checked_sub(i64::try_from(fraction.len()).ok()?)?;
+    value.checked_mul(10i64.checked_pow(shift.try_into().ok()?)?)
 }
 
 /// The members of an object. See [`Value::members`].
