@@ -37,6 +37,39 @@ pub async fn ask(
     payload: &[u8],
     patience: Duration,
 ) -> Result<Vec<u8>, NoAnswer> {
+    connected(&mut network, settings, patience, async |connection, id| {
+        converse(connection, id, &settings.hub_id, name, payload).await
+    })
+    .await
+}
+
+/// Waits until the hub of `settings` knows whether its controller can be reached.
+pub async fn wait_for_controller(
+    mut network: Network,
+    settings: &Settings,
+    patience: Duration,
+) -> Result<(), NoAnswer> {
+    connected(&mut network, settings, patience, async |connection, _| {
+        let info = format!("hearthwave/{}/info", settings.hub_id);
+        connection.subscribe(&[TopicFilter::new(&info)], &[]).await.map_err(broken)?;
+        loop {
+            let message = connection.recv().await.map_err(broken)?;
+            let info: serde_json::Value = serde_json::from_slice(message.payload()).unwrap_or_default();
+            if info["link"].as_str().is_some_and(|link| link != "connecting") {
+                return Ok(());
+            }
+        }
+    })
+    .await
+}
+
+/// Does something with a connection to the broker, whose client id it is told.
+async fn connected<T>(
+    network: &mut Network,
+    settings: &Settings,
+    patience: Duration,
+    act: impl AsyncFnOnce(&mut Connection<'_, '_, <Network as Dial>::Io<'_>>, &str) -> Result<T, NoAnswer>,
+) -> Result<T, NoAnswer> {
     let until = Instant::now() + patience;
     let id = format!("hearthwave-caller-{:016x}", crate::hub::random_seed());
     let (mut receive, mut send) = (vec![0; PACKET], vec![0; 2 * PACKET]);
@@ -55,7 +88,7 @@ pub async fn ask(
         let mut connection = session.connect(io).await.map_err(|error| {
             NoAnswer(format!("the broker at {place}: {}", hub_core::mqtt::explain(&error)))
         })?;
-        converse(&mut connection, &id, &settings.hub_id, name, payload).await
+        act(&mut connection, &id).await
     };
     timeout_at(until, asking).await.unwrap_or_else(|_| {
         let hub = &settings.hub_id;

@@ -3,11 +3,13 @@
 pub mod broker;
 pub mod caller;
 pub mod clock;
-pub mod controller;
 pub mod flash;
 pub mod hub;
+pub mod link;
 pub mod network;
 pub mod options;
+pub mod tty;
+pub mod zwave;
 
 // Linked for what it provides.
 use critical_section as _;

@@ -9,6 +9,7 @@ use hub_core::HubId;
 use lexopt::prelude::*;
 
 use crate::hub::{Settings, random_seed};
+use crate::link::Spec;
 
 const HELP: &str = "\
 The Hearthwave hub on a desktop: an MQTT broker, a simulated Z-Wave controller and the hub in one process.
@@ -22,6 +23,9 @@ Usage: cargo sim [OPTIONS]
                    The login can also be in HEARTHWAVE_BROKER_USER and HEARTHWAVE_BROKER_PASSWORD
   --listen ADDR    where the broker in the process listens, like 0.0.0.0:1883. Without it, at
                    127.0.0.1:1883, or at a free port if that is taken
+  --link LINK      what is at the far end of the hub's serial line: sim, a simulated controller in this process (the
+                   default); exec:COMMAND, a program that speaks MCP on stdin and stdout; tcp:HOST:PORT; or
+                   serial:PATH[@BAUD], a real port
   --state FILE     where the hub keeps settings, flags and documents; made if it is not there. Without it, what
                    the hub is told is forgotten when it ends
   --hub-id ID      the hub's name in every topic (sim; with --once and --broker, one of its own)
@@ -50,6 +54,8 @@ pub struct Options {
     pub broker: Option<BrokerUrl>,
     /// Where the embedded broker listens.
     pub listen: Option<SocketAddr>,
+    /// What is at the far end of the serial line.
+    pub link: Spec,
     /// The file that is the hub's flash.
     pub state: Option<PathBuf>,
     /// The hub's name.
@@ -59,7 +65,14 @@ pub struct Options {
 impl Options {
     /// Reads the arguments of the program, its own name left out.
     pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Error> {
-        let mut options = Self { once: None, broker: None, listen: None, state: None, hub_id: "sim".into() };
+        let mut options = Self {
+            once: None,
+            broker: None,
+            listen: None,
+            link: Spec::Sim,
+            state: None,
+            hub_id: "sim".into(),
+        };
         let mut is_named = false;
         let mut parser = lexopt::Parser::from_args(arguments);
         while let Some(argument) = parser.next()? {
@@ -71,6 +84,7 @@ impl Options {
                     options.broker = Some(url.map_err(|error| format!("--broker: {error}"))?);
                 }
                 Long("listen") => options.listen = Some(parser.value()?.parse()?),
+                Long("link") => options.link = parser.value()?.parse_with(str::parse)?,
                 Long("state") => options.state = Some(parser.value()?.into()),
                 Long("hub-id") => {
                     options.hub_id = parser.value()?.parse_with(hub_id)?;
@@ -101,6 +115,7 @@ impl Options {
             settings.port = url.port;
             settings.login = url.login.clone().or_else(login_from_environment);
         }
+        settings.controller_hint = self.link.hint().into();
         if let Ok(prefix) = std::env::var("MCP_TOOL_PREFIX") {
             settings.tool_prefix = prefix;
         }

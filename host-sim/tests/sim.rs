@@ -101,7 +101,7 @@ fn at_the_prompt_and_from_a_second_simulator() {
     stdin.write_all(b"quit\n").expect("typed");
     assert_eq!(first.wait().expect("its end").code(), Some(0));
     let log = drain.join().expect("read").expect("text");
-    assert!(log.contains("is ready with 2 tools"), "{log}");
+    assert!(log.contains("is ready with 9 tools"), "{log}");
 }
 
 #[test]

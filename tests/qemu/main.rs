@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use host_sim::controller::Home;
+use host_sim::zwave::Home;
 use serde_json::Value;
 use support::mosquitto::Mosquitto;
 use support::{Folder, PATIENCE, wait_for};
@@ -117,6 +117,50 @@ fn calls(broker: &Mosquitto, tool: &str, arguments: Value) -> Value {
     reply["result"].clone()
 }
 
+/// Switches a light on, with the names that models use.
+fn switches_on(broker: &Mosquitto) {
+    let arguments = serde_json::json!({ "device_name": "Switch One", "command": "on" });
+    let payload = serde_json::json!({ "name": "control_zwave_device", "arguments": arguments }).to_string();
+    let reply = broker.ask(CALL, payload.as_bytes());
+    assert!(reply.contains("\"success\":true") && reply.contains("Switch One"), "{reply}");
+}
+
+/// The firmware's serial line is the standard input and output of this program.
+fn drives(mut controller: Command) {
+    let broker = Mosquitto::start();
+    let machine = Machine::start(broker.port, &[]);
+    let line = machine.line();
+    line.set_read_timeout(None).expect("no timeout");
+    let input = std::os::fd::OwnedFd::from(line.try_clone().expect("a socket"));
+    let output = std::os::fd::OwnedFd::from(line);
+    let mut controller =
+        controller.stdin(input).stdout(output).stderr(Stdio::null()).spawn().expect("it runs");
+    let info = waits_for_info(&broker, |info| info["link"] == "ready");
+    assert!(info["controller"]["tools"].as_u64() >= Some(2), "{info}");
+    switches_on(&broker);
+    controller.kill().expect("it ran");
+    controller.wait().expect("its end");
+}
+
+#[test]
+#[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
+fn the_firmware_drives_the_simulated_controller_as_a_program() {
+    let mut zwave =
+        Command::new(std::env::var_os("HEARTHWAVE_ZWAVE").expect("HEARTHWAVE_ZWAVE is that program"));
+    zwave.arg("--fast");
+    drives(zwave);
+}
+
+#[test]
+#[ignore = "needs qemu, mosquitto, the firmware and the Python package mcp; ./tests/run runs it"]
+fn the_firmware_drives_a_controller_on_the_python_sdk() {
+    let python =
+        std::env::var_os("HEARTHWAVE_PYTHON").expect("HEARTHWAVE_PYTHON is a Python with the package mcp");
+    let mut controller = Command::new(python);
+    controller.arg(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("host-sim/tests/python/controller.py"));
+    drives(controller);
+}
+
 #[test]
 #[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
 fn the_firmware_remembers_and_its_tools_keep_to_the_stack() {
@@ -168,12 +212,14 @@ fn the_firmware_boots_serves_and_comes_back() {
     machine.logs("not JSON-RPC: Z-Wave controller booting");
     machine.logs("not JSON-RPC: \u{fffd}\u{fffd}\u{fffd}");
     machine.logs("a line of 100000 bytes, over the 16384 that fit, was skipped");
+    let home = Home::default();
+    let served = home.clone();
     std::thread::spawn(move || {
         line.set_nonblocking(true).expect("a socket");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
             let line = tokio::net::UnixStream::from_std(line).expect("a socket");
-            Home::default().serve(line).await;
+            served.serve(line).await;
         });
     });
 
@@ -183,7 +229,15 @@ fn the_firmware_boots_serves_and_comes_back() {
     let info = waits_for_info(&broker, |info| info["link"] == "ready");
     assert_eq!(info["target"], "qemu");
     assert_eq!(info["controller"]["name"], "simulated-zwave");
-    assert_eq!(info["controller"]["tools"], 2);
+    assert_eq!(info["controller"]["tools"], 9);
+
+    // Names as models write them, and as the controller wants them.
+    assert_eq!(home.device("Switch One").expect("it").json()["state"]["on"], false);
+    switches_on(&broker);
+    let call = home.record().calls().into_iter().next_back().expect("a call");
+    let seen = Value::from(call.arguments.expect("arguments"));
+    assert_eq!(seen, serde_json::json!({ "deviceName": "Switch One", "action": "on" }));
+    assert_eq!(home.device("Switch One").expect("it").json()["state"]["on"], true);
 
     // As a person with two terminals would do it.
     let call = br#"{"name":"echo","transaction":"t-7"}"#;
@@ -211,7 +265,7 @@ fn the_firmware_boots_serves_and_comes_back() {
     broker.restart();
     assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
     echoes(&broker, "back again");
-    assert_eq!(waits_for_info(&broker, |info| info["link"] == "ready")["controller"]["tools"], 2);
+    assert_eq!(waits_for_info(&broker, |info| info["link"] == "ready")["controller"]["tools"], 9);
 
     machine.logs("usage: stack ");
     let stack = machine.stack_used();

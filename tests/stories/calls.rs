@@ -168,6 +168,29 @@ async fn a_call_without_an_answer_ends_after_thirty_seconds_and_is_not_repeated(
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_controller_that_is_unplugged_during_a_call_is_missed_soon_after_it() {
+    let world = World::new();
+    world
+        .tell(async {
+            let (mut controller, mut person) = a_home(&world).await;
+            let start = Instant::now();
+            person.calls("list_devices", json!({}));
+            controller.hears_of("tools/call").await;
+            // A controller that works on a call may answer a ping late.
+            controller.hears_of("ping").await;
+            assert_eq!(start.elapsed().as_secs(), limits::LINK_PING.as_secs());
+            assert_eq!(person.gets().await["error_type"], "timeout");
+            person.calls("list_devices", json!({}));
+            let reply = person.gets().await;
+            assert_eq!(reply["error_type"], "outcome_unknown", "{reply}");
+            let patience = limits::LINK_PING + limits::TOOL_TIMEOUT;
+            assert_eq!(start.elapsed().as_secs(), patience.as_secs());
+            assert!(log_text().contains("controller: lost (no answer)"), "{}", log_text());
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn slow_is_said_to_the_millisecond() {
     let world = World::new();
     world

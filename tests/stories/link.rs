@@ -31,10 +31,10 @@ async fn the_real_sdk_is_greeted_too() {
         .tell(async {
             let controller = world.controller();
             let mut person = world.person("ann").await;
-            tokio::spawn(host_sim::controller::Home::default().serve(controller.into_stream()));
+            tokio::spawn(host_sim::zwave::Home::default().serve(controller.into_stream()));
             let info = person.sees_link("ready").await;
             assert_eq!(info["controller"]["name"], "simulated-zwave");
-            assert_eq!(info["controller"]["tools"], 2);
+            assert_eq!(info["controller"]["tools"], 9);
             // Through many pings.
             sleep(Duration::from_secs(600)).await;
             person.gets_an_echo().await;

@@ -222,7 +222,7 @@ async fn many_hubs_live_in_one_process() {
         let world = &world;
         async move {
             let settings = host_sim::hub::Settings::in_memory(&format!("hub-{number}"));
-            let (rx, tx) = tokio::io::split(host_sim::controller::Home::start());
+            let (rx, tx) = tokio::io::split(host_sim::zwave::Home::start());
             let line = (
                 embedded_io_adapters::tokio_1::FromTokio::new(rx),
                 embedded_io_adapters::tokio_1::FromTokio::new(tx),

@@ -5,10 +5,10 @@ use std::time::Duration;
 use embedded_io_adapters::tokio_1::FromTokio;
 use host_sim::broker::{Options, Server};
 use host_sim::caller::ask;
-use host_sim::controller::Home;
 use host_sim::flash::MemoryFlash;
 use host_sim::hub::{self, Settings};
 use host_sim::network::Network;
+use host_sim::zwave::Home;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 

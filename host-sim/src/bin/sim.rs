@@ -5,19 +5,22 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use embedded_io_adapters::tokio_1::FromTokio;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use host_sim::broker::{Options as BrokerOptions, Server};
-use host_sim::caller::{NoAnswer, ask};
-use host_sim::controller::Home;
+use host_sim::caller::{NoAnswer, ask, wait_for_controller};
 use host_sim::flash::{self, FileFlash, MemoryFlash};
 use host_sim::hub::{self, Settings};
+use host_sim::link::{self, Spec};
 use host_sim::network::Network;
 use host_sim::options::{Command, Options};
+use host_sim::zwave::Home;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 /// How long a question may take, from the start of the hub.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a question waits for the controller to be ready: all quick attempts, and some time for each.
+const CONTROLLER_PATIENCE: Duration = Duration::from_secs(25);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -72,15 +75,18 @@ async fn run(
     network: Network,
     flash: impl MultiwriteNorFlash,
 ) -> i32 {
-    let (rx, tx) = tokio::io::split(Home::start());
-    let line = (FromTokio::new(rx), FromTokio::new(tx));
+    let home = Home::new(hub::random_seed());
+    let line = match &options.link {
+        Spec::Sim => link::to_home(&home),
+        other => link::open(other),
+    };
     let hub = hub::run(settings, line, network.clone(), flash, hub::random_seed());
     tokio::select! {
         never = hub => never,
         code = async {
             match &options.once {
                 Some(text) => once(network.clone(), settings, text).await,
-                None => talk(network.clone(), settings, options).await,
+                None => talk(network.clone(), settings, options, &home).await,
             }
         } => code,
         _ = tokio::signal::ctrl_c() => 0,
@@ -113,6 +119,8 @@ fn start_log(is_brief: bool) {
 
 /// One question: the reply on stdout. Returns the exit status.
 async fn once(network: Network, settings: &Settings, text: &str) -> i32 {
+    // The question may be for the controller. One that is not there within this time is not waited for.
+    let _ = wait_for_controller(network.clone(), settings, CONTROLLER_PATIENCE).await;
     match call(network, settings, text).await {
         Ok(reply) => {
             println!("{reply}");
@@ -139,7 +147,7 @@ async fn call(network: Network, settings: &Settings, text: &str) -> Result<Strin
 }
 
 /// Talks with the person until they quit. Returns the exit status.
-async fn talk(network: Network, settings: &Settings, options: &Options) -> i32 {
+async fn talk(network: Network, settings: &Settings, options: &Options, home: &Home) -> i32 {
     let id = &settings.hub_id;
     let Settings { host, port, .. } = settings;
     let login =
@@ -147,17 +155,22 @@ async fn talk(network: Network, settings: &Settings, options: &Options) -> i32 {
     let place = format!("-V 5 -h {host} -p {port}{login}");
     eprintln!(
         "Hearthwave {} in simulation\n\
-         \n  hub         {id}\n  broker      {host}:{port}{}\n  controller  simulated\n\
+         \n  hub         {id}\n  broker      {host}:{port}{}\n  controller  {}\n\
          \nFrom another terminal, with mosquitto-clients:\n\
          \n  mosquitto_sub {place} -v -t 'hearthwave/{id}/#'\n  \
          mosquitto_pub {place} -t hearthwave/{id}/request/tool/call \\\n    \
          -m '{{\"name\":\"echo\",\"arguments\":{{\"text\":\"hello\"}}}}'\n\
-         \nHere: type a text to have it echoed, a tool call as JSON, or quit.\n",
+         \nHere: type a text to have it echoed, a tool call as JSON, tools for a list of them, or quit.{}\n",
         env!("CARGO_PKG_VERSION"),
         match options {
             Options { broker: Some(_), .. } => "",
             Options { listen: None, .. } if *port != 1883 => " (in this process; port 1883 is taken)",
             _ => " (in this process)",
+        },
+        options.link,
+        match options.link {
+            Spec::Sim => "\nunplug and plug take the controller away and bring it back.",
+            _ => "",
         },
     );
     let is_terminal = std::io::stdin().is_terminal();
@@ -190,10 +203,39 @@ async fn talk(network: Network, settings: &Settings, options: &Options) -> i32 {
         match String::from_utf8_lossy(&line).trim() {
             "" => {}
             "quit" | "exit" => return 0,
+            "unplug" if options.link == Spec::Sim => {
+                home.faults().unplug();
+                eprintln!("The controller is unplugged. The hub notices when it next hears nothing from it.");
+            }
+            "plug" if options.link == Spec::Sim => {
+                home.faults().plug();
+                eprintln!("The controller is plugged in.");
+            }
+            "tools" => match names(network.clone(), settings).await {
+                Ok(names) => println!("{names}"),
+                Err(error) => eprintln!("sim: {error}"),
+            },
             text => match call(network.clone(), settings, text).await {
                 Ok(reply) => println!("{reply}"),
                 Err(error) => eprintln!("sim: {error}"),
             },
+        }
+    }
+}
+
+/// The names of all tools, a line each.
+async fn names(network: Network, settings: &Settings) -> Result<String, NoAnswer> {
+    let mut names = Vec::new();
+    let mut request = serde_json::json!({ "format": "anthropic" });
+    loop {
+        let reply =
+            ask(network.clone(), settings, "tool/list", request.to_string().as_bytes(), PATIENCE).await?;
+        let reply: serde_json::Value = serde_json::from_slice(&reply).unwrap_or_default();
+        let tools = reply["tools"].as_array().into_iter().flatten();
+        names.extend(tools.filter_map(|tool| tool["name"].as_str().map(str::to_owned)));
+        match reply["next"].as_str() {
+            Some(next) => request["after"] = next.into(),
+            None => return Ok(names.join("\n")),
         }
     }
 }

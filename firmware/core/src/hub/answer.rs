@@ -1,5 +1,7 @@
 //! What the hub answers to each request.
 
+use core::pin::{Pin, pin};
+
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use super::{content, settings};
@@ -35,7 +37,10 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
             let refused = match (done, asked) {
                 (Err(refusal), _) => Err(refusal),
                 (Ok(()), Request::ToolCall) => {
-                    tool_call(request, registry, toolbox, slots, &mut writer).await
+                    // Behind a pointer, for a stack frame of its own.
+                    let call: Pin<&mut dyn Future<Output = _>> =
+                        pin!(tool_call(request, registry, toolbox, slots, &mut writer));
+                    call.await
                 }
                 (Ok(()), Request::ToolList) => tool_list(request, registry, &mut writer),
                 (Ok(()), Request::ContentList) => content::list(request, toolbox.store, &mut writer).await,

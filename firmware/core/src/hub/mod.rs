@@ -4,6 +4,8 @@ mod answer;
 mod content;
 mod settings;
 
+use core::pin::pin;
+
 use embassy_futures::join::{join_array, join4};
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
@@ -116,22 +118,16 @@ impl<'a> Hub<'a> {
         let store = Mutex::new(store);
         let toolbox = &Toolbox { platform: &platform, store: &store, port, services, restart: &restart };
         let (rx, tx) = uart;
-        join4(
-            mqtt::run(
-                mqtt,
-                config,
-                &mut dial,
-                &platform,
-                &Inside { slots, services, notices, link: port.status(), registry },
-            ),
-            link::run(rx, tx, &Around { port, registry, notices, hint: config.controller_hint }),
-            join_array::<_, { limits::JOBS }>(core::array::from_fn(|index| {
-                slots.serve(index, async |job: &mut Job| answer::answer(job, registry, toolbox, slots).await)
-            })),
-            restart_when_told(&restart, &platform),
-        )
-        .await
-        .0
+        let inside = Inside { slots, services, notices, link: port.status(), registry };
+        let around = Around { port, registry, notices, hint: config.controller_hint };
+        let serve = |index| {
+            slots.serve(index, async |job: &mut Job| answer::answer(job, registry, toolbox, slots).await)
+        };
+        // Pinned one by one where they stay: moved, all of them would cross the stack.
+        let mqtt = pin!(mqtt::run(mqtt, config, &mut dial, &platform, &inside));
+        let link = pin!(link::run(rx, tx, &around));
+        let jobs: [_; limits::JOBS] = [pin!(serve(0)), pin!(serve(1)), pin!(serve(2)), pin!(serve(3))];
+        join4(mqtt, link, join_array(jobs), restart_when_told(&restart, &platform)).await.0
     }
 }
 

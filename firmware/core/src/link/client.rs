@@ -168,17 +168,14 @@ impl Client {
         }
     }
 
-    /// The next message to send, if one is due. A controller that is `busy` with a call is not asked for signs of life:
-    /// some do one thing after the other.
+    /// The next message to send, if one is due. A controller that is `busy` with a call has as long to give a sign of life
+    /// as a call may take: some do one thing after the other.
     pub fn poll(&mut self, now: Instant, busy: bool, registry: &Registry) -> Option<Outgoing<'_>> {
         match self.phase {
             Phase::Greeting { until, .. } | Phase::Listing { until, .. } | Phase::Pinging { until, .. }
                 if now >= until =>
             {
                 self.lost(now, Loss::Silent, registry);
-            }
-            Phase::Ready { until } if now >= until && busy => {
-                self.phase = Phase::Ready { until: now + limits::LINK_PING };
             }
             _ => {}
         }
@@ -204,7 +201,8 @@ impl Client {
             }
             Phase::Ready { until: ping } if now >= ping => {
                 let id = self.next_id();
-                self.phase = Phase::Pinging { id, until };
+                let patience = if busy { limits::TOOL_TIMEOUT } else { limits::LINK_TIMEOUT };
+                self.phase = Phase::Pinging { id, until: now + patience };
                 Some(Outgoing::Ping(id))
             }
             _ => None,

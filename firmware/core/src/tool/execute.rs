@@ -1,6 +1,7 @@
 //! One call of a tool, from its name and arguments to the result object.
 
 use core::fmt;
+use core::pin::{Pin, pin};
 
 use embassy_time::{Instant, with_timeout};
 
@@ -161,7 +162,11 @@ impl Call<'_, '_> {
     ) -> Result<Success, Fault> {
         let name = self.name;
         let (handler, kind) = match implementation {
-            Implementation::Mcp => return self.controller(handlers).await,
+            Implementation::Mcp => {
+                // Behind a pointer, for a stack frame of its own.
+                let call: Pin<&mut dyn Future<Output = _>> = pin!(self.controller(handlers));
+                return call.await;
+            }
             Implementation::Mock(response) => {
                 self.check()?;
                 return self.mock(response);

@@ -4,6 +4,8 @@ mod controller;
 mod flag;
 mod library;
 
+use core::pin::{Pin, pin};
+
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
@@ -52,11 +54,14 @@ macro_rules! declare {
                 arguments: Value<'_>,
                 result: &mut Writer<'_>,
             ) -> Option<Result<Success, Failure>> {
+                // Each behind a pointer: otherwise all of them would share one stack frame, as large as their sum.
                 $(if name == stringify!($tool) {
-                    return Some($tool::run(self, arguments, result).await);
+                    let run: Pin<&mut dyn Future<Output = _>> = pin!($tool::run(self, arguments, result));
+                    return Some(run.await);
                 })*
                 $(if name == stringify!($example) {
-                    return Some($example::run(self, arguments, result).await);
+                    let run: Pin<&mut dyn Future<Output = _>> = pin!($example::run(self, arguments, result));
+                    return Some(run.await);
                 })*
                 None
             }

@@ -1,0 +1,214 @@
+//! Serial ports and pseudo terminals.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::str::FromStr;
+use std::task::{Context, Poll, ready};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::OpenptFlags;
+use rustix::termios::{ControlModes, OptionalActions, SpecialCodeIndex};
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// The speed of a port that none is given for; the controller's.
+pub const BAUD: u32 = 115_200;
+
+/// A serial port to open, written `PATH` or `PATH@BAUD`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Its device, like `/dev/ttyUSB0`.
+    pub path: PathBuf,
+    /// Bits a second.
+    pub baud: u32,
+}
+
+impl FromStr for Port {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (path, baud) = match text.rsplit_once('@') {
+            None => (text, BAUD),
+            Some((path, baud)) => match baud.parse() {
+                Ok(baud @ 1..) => (path, baud),
+                _ => {
+                    return Err(format!("'{baud}' is not a baud rate; after '@' comes a number like {BAUD}"));
+                }
+            },
+        };
+        if path.is_empty() {
+            return Err("the path of the serial port is missing; write it like /dev/ttyUSB0@115200".into());
+        }
+        Ok(Self { path: path.into(), baud })
+    }
+}
+
+impl fmt::Display for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {} baud", self.path.display(), self.baud)
+    }
+}
+
+/// An open terminal: raw bytes in both directions, 8 data bits, no parity, 1 stop bit, no flow control.
+#[derive(Debug)]
+pub struct Tty {
+    fd: AsyncFd<OwnedFd>,
+    /// The other side of a pseudo terminal, kept open so that clients can come and go.
+    _other: Option<OwnedFd>,
+}
+
+impl Tty {
+    /// Opens a serial port. The error says what is wrong with which port, and what to do.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn open(port: &Port) -> io::Result<Self> {
+        Self::open_silently(port).map_err(|error| {
+            let hint = match error.kind() {
+                io::ErrorKind::NotFound => "there is no such port; is it plugged in?".into(),
+                io::ErrorKind::PermissionDenied => {
+                    format!("{error}; on most systems the group 'dialout' may use serial ports")
+                }
+                _ => format!("{error}; is it a serial port?"),
+            };
+            io::Error::new(error.kind(), format!("cannot open {port}: {hint}"))
+        })
+    }
+
+    fn open_silently(port: &Port) -> io::Result<Self> {
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = rustix::fs::open(&port.path, flags, Mode::empty())?;
+        make_raw(&fd, Some(port.baud))?;
+        Ok(Self { fd: register(fd)?, _other: None })
+    }
+
+    /// Makes a pseudo terminal: this side of it, and the path of the other, which clients open as a serial port.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn pseudo() -> io::Result<(Self, PathBuf)> {
+        let fd = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+        rustix::pty::grantpt(&fd)?;
+        rustix::pty::unlockpt(&fd)?;
+        rustix::io::fcntl_setfd(&fd, rustix::io::FdFlags::CLOEXEC)?;
+        rustix::fs::fcntl_setfl(&fd, rustix::fs::fcntl_getfl(&fd)? | OFlags::NONBLOCK)?;
+        let name = rustix::pty::ptsname(&fd, Vec::new())?;
+        let path = Path::new(OsStr::from_bytes(name.as_bytes())).to_owned();
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let other = rustix::fs::open(&path, flags, Mode::empty())?;
+        make_raw(&other, None)?;
+        Ok((Self { fd: register(fd)?, _other: Some(other) }, path))
+    }
+}
+
+fn register(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: an `OwnedFd` is one and the same descriptor until it is dropped, and nobody else closes it.
+    Ok(unsafe { AsyncFd::register(fd) }?)
+}
+
+fn make_raw(fd: impl AsFd, baud: Option<u32>) -> io::Result<()> {
+    let mut settings = rustix::termios::tcgetattr(&fd)?;
+    settings.make_raw();
+    settings.control_modes -=
+        ControlModes::CSIZE | ControlModes::PARENB | ControlModes::CSTOPB | ControlModes::CRTSCTS;
+    // Without the modem's lines, which three wires do not have.
+    settings.control_modes |= ControlModes::CS8 | ControlModes::CREAD | ControlModes::CLOCAL;
+    settings.special_codes[SpecialCodeIndex::VMIN] = 1;
+    settings.special_codes[SpecialCodeIndex::VTIME] = 0;
+    if let Some(baud) = baud {
+        settings.set_speed(baud)?;
+    }
+    Ok(rustix::termios::tcsetattr(&fd, OptionalActions::Now, &settings)?)
+}
+
+impl AsyncRead for Tty {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        loop {
+            let mut guard = ready!(self.fd.poll_read_ready(context))?;
+            let room = buffer.initialize_unfilled();
+            match guard.try_io(|fd| Ok(rustix::io::read(fd.get_ref(), &mut *room)?)) {
+                Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(result) => {
+                    buffer.advance(result?);
+                    return Poll::Ready(Ok(()));
+                }
+                Err(_would_block) => {}
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Tty {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        loop {
+            let mut guard = ready!(self.fd.poll_write_ready(context))?;
+            match guard.try_io(|fd| Ok(rustix::io::write(fd.get_ref(), bytes)?)) {
+                Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(result) => return Poll::Ready(result),
+                Err(_would_block) => {}
+            }
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // The kernel sends what it has taken.
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Port, Tty};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[test]
+    fn ports_are_read() {
+        let port = |text: &str| text.parse::<Port>();
+        assert_eq!(port("/dev/ttyUSB0"), Ok(Port { path: "/dev/ttyUSB0".into(), baud: 115_200 }));
+        assert_eq!(port("/dev/tty@9600"), Ok(Port { path: "/dev/tty".into(), baud: 9600 }));
+        for (text, words) in [("", "is missing"), ("@9600", "is missing"), ("/dev/x@", "a number like")] {
+            let error = port(text).expect_err(text);
+            assert!(error.contains(words), "{error}");
+        }
+        assert!(port("/dev/x@0").is_err() && port("/dev/x@fast").is_err());
+    }
+
+    #[tokio::test]
+    async fn every_byte_passes_a_pseudo_terminal_unchanged() {
+        let (mut here, path) = Tty::pseudo().expect("a pseudo terminal");
+        let every: Vec<u8> = (0..=255).collect();
+        // Somebody comes, and somebody comes after them.
+        for _ in 0..2 {
+            let mut there = Tty::open(&Port { path: path.clone(), baud: 9600 }).expect("its other side");
+            let mut heard = [0; 256];
+            here.write_all(&every).await.expect("written");
+            there.read_exact(&mut heard).await.expect("read");
+            assert_eq!(heard, *every);
+            there.write_all(&every).await.expect("written");
+            here.read_exact(&mut heard).await.expect("read");
+            assert_eq!(heard, *every);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_no_terminal_is_refused() {
+        let open =
+            |path: &str| Tty::open(&Port { path: path.into(), baud: 9600 }).expect_err("refused").to_string();
+        let words = "cannot open /dev/no-such-port at 9600 baud: there is no such port; is it plugged in?";
+        assert_eq!(open("/dev/no-such-port"), words);
+        assert!(open("/dev/null").ends_with("is it a serial port?"), "{}", open("/dev/null"));
+    }
+}

@@ -1,0 +1,179 @@
+//! The command line of `cargo zwave`.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+
+use lexopt::prelude::*;
+
+use super::{Fault, FaultRate, Home};
+use crate::tty::Port;
+
+const HELP: &str = "\
+A simulated Z-Wave controller: an MCP server with a home behind it, one JSON-RPC message a line.
+
+Usage: cargo zwave [OPTIONS]
+
+Where it is served; without any of these on stdin and stdout:
+
+  --serial PATH[@BAUD]  on a serial port, like /dev/ttyUSB0 (115200 baud)
+  --pty                 on a new pseudo terminal, whose path it prints: a serial port without a cable
+  --tcp ADDR            to all who connect to this address, like 127.0.0.1:4001
+
+  --fast                commands take no time; without it 50 to 300 ms, and 2 s for a node that is dead
+  --fault NAME[:RATE]   lets something go wrong, with this probability for each line (1); as often as you like:
+                        silence, deafness, slowness, garbage, reset, half-line, wrong-id, duplicate, long-line,
+                        unplugged, closed
+  --seed N              decides all chance (0)
+  --help                this text
+  --version             the version
+
+Its own log goes to stderr; RUST_LOG=debug shows every call. Try it:
+
+  cargo sim --link 'exec:cargo zwave'";
+
+/// What the command line asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Order {
+    /// To serve.
+    Serve(Options),
+    /// To print something and end.
+    Print(String),
+}
+
+/// How to serve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Where.
+    pub place: Place,
+    /// Nothing takes time.
+    pub is_fast: bool,
+    /// What goes wrong.
+    pub faults: Vec<FaultRate>,
+    /// Decides all chance.
+    pub seed: u64,
+}
+
+/// Where the controller is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// On stdin and stdout.
+    Stdio,
+    /// On a serial port.
+    Serial(Port),
+    /// On a new pseudo terminal.
+    Pty,
+    /// To all who connect to this address.
+    Tcp(SocketAddr),
+}
+
+impl Options {
+    /// Reads the arguments of the program, its own name left out.
+    pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Order, lexopt::Error> {
+        let mut options = Self { place: Place::Stdio, is_fast: false, faults: Vec::new(), seed: 0 };
+        let mut places = 0;
+        let mut parser = lexopt::Parser::from_args(arguments);
+        while let Some(argument) = parser.next()? {
+            let place = match argument {
+                Long("serial") => Place::Serial(parsed(&mut parser, "--serial")?),
+                Long("pty") => Place::Pty,
+                Long("tcp") => {
+                    let text = parser.value()?.string()?;
+                    Place::Tcp(text.parse().map_err(|_| {
+                        format!("--tcp: '{text}' is not an address with a port, like 127.0.0.1:4001")
+                    })?)
+                }
+                Long("fast") => {
+                    options.is_fast = true;
+                    continue;
+                }
+                Long("fault") => {
+                    options.faults.push(parsed(&mut parser, "--fault")?);
+                    continue;
+                }
+                Long("seed") => {
+                    options.seed = parser.value()?.parse()?;
+                    continue;
+                }
+                Long("help") | Short('h') => return Ok(Order::Print(HELP.into())),
+                Long("version") | Short('V') => {
+                    return Ok(Order::Print(format!("hearthwave {}", env!("CARGO_PKG_VERSION"))));
+                }
+                other => return Err(other.unexpected()),
+            };
+            options.place = place;
+            places += 1;
+        }
+        if places > 1 {
+            return Err("--serial, --pty and --tcp exclude each other".into());
+        }
+        if options.faults.iter().any(|rate| rate.fault == Fault::Closed && rate.rate >= 1.0) {
+            return Err("--fault: a line that is always closed serves nobody; try closed:0.01".into());
+        }
+        Ok(Order::Serve(options))
+    }
+
+    /// The home that is asked for, with its faults.
+    pub fn home(&self) -> Home {
+        let home = if self.is_fast { Home::fast(self.seed) } else { Home::new(self.seed) };
+        for FaultRate { fault, rate } in &self.faults {
+            home.faults().set(*fault, *rate);
+        }
+        home
+    }
+}
+
+fn parsed<T: std::str::FromStr<Err = String>>(
+    parser: &mut lexopt::Parser,
+    option: &str,
+) -> Result<T, lexopt::Error> {
+    let text = parser.value()?.string()?;
+    text.parse().map_err(|error| format!("{option}: {error}").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fault, FaultRate, HELP, Options, Order, Place};
+
+    fn parse(line: &str) -> Result<Order, String> {
+        Options::parse(line.split_whitespace().map(Into::into)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn everything_at_once() {
+        let Ok(Order::Serve(options)) =
+            parse("--tcp [::1]:0 --fast --seed 7 --fault garbage --fault reset:0.01")
+        else {
+            panic!("refused");
+        };
+        assert_eq!(options.place, Place::Tcp("[::1]:0".parse().expect("an address")));
+        assert_eq!((options.is_fast, options.seed), (true, 7));
+        let expected =
+            [(Fault::Garbage, 1.0), (Fault::Reset, 0.01)].map(|(fault, rate)| FaultRate { fault, rate });
+        assert_eq!(options.faults, expected);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (line, words) in [
+            ("--fault fire", "there is no fault 'fire'; there are silence, "),
+            ("--fault reset:2", "'2' is not a rate; it is a number from 0 to 1"),
+            ("--fault closed", "serves nobody"),
+            ("--tcp 4001", "'4001' is not an address with a port"),
+            ("--pty --serial /dev/x", "exclude each other"),
+            ("--serial /dev/x@y", "is not a baud rate"),
+            ("--seed x", "x"),
+            ("--loud", "--loud"),
+        ] {
+            let error = parse(line).expect_err(line);
+            assert!(error.contains(words), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_help_names_every_fault() {
+        for fault in Fault::ALL {
+            assert!(HELP.contains(fault.name()), "{fault}");
+        }
+        assert_eq!(parse("--help"), Ok(Order::Print(HELP.into())));
+    }
+}

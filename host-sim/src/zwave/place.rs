@@ -1,0 +1,93 @@
+//! Serves a home where the command line says.
+
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+
+use super::Home;
+use super::options::Place;
+use crate::tty::{Port, Tty};
+
+/// Before a serial port that was lost is opened again.
+const REOPEN: Duration = Duration::from_secs(1);
+
+/// Serves the home at a place: on stdio until the input ends, elsewhere for ever. The error says what to do.
+pub async fn serve(home: Home, place: &Place) -> Result<(), String> {
+    match place {
+        Place::Stdio => {
+            home.serve(tokio::io::join(tokio::io::stdin(), tokio::io::stdout())).await;
+            Ok(())
+        }
+        Place::Serial(port) => serial(home, port).await,
+        Place::Pty => {
+            let (tty, path) =
+                Tty::pseudo().map_err(|error| format!("cannot make a pseudo terminal: {error}"))?;
+            eprintln!("zwave: serving on {}", path.display());
+            pty(home, tty).await
+        }
+        Place::Tcp(address) => {
+            let listener = TcpListener::bind(address).await.map_err(|error| {
+                format!("cannot listen on {address}: {error}; try another port, or port 0")
+            })?;
+            let address = listener.local_addr().map_err(|error| error.to_string())?;
+            eprintln!("zwave: serving on {address}");
+            tcp(home, listener).await
+        }
+    }
+}
+
+async fn serial(home: Home, port: &Port) -> Result<(), String> {
+    let open = || Tty::open(port);
+    let mut tty = open().map_err(|error| error.to_string())?;
+    eprintln!("zwave: serving on {port}");
+    loop {
+        home.clone().serve(tty).await;
+        log::warn!("zwave: {port} is lost; opening it again as soon as it is there");
+        tty = loop {
+            tokio::time::sleep(REOPEN).await;
+            match open() {
+                Ok(tty) => break tty,
+                Err(error) => log::debug!("zwave: {error}"),
+            }
+        };
+        log::info!("zwave: {port} is back");
+    }
+}
+
+/// A pseudo terminal does not get lost; what ends is a line that a fault closes.
+async fn pty(home: Home, mut tty: Tty) -> Result<(), String> {
+    loop {
+        let (ours, theirs) = tokio::io::duplex(64 * 1024);
+        let mut ours = ours;
+        let serving = home.clone().serve(theirs);
+        let copying = tokio::io::copy_bidirectional(&mut tty, &mut ours);
+        tokio::select! {
+            () = serving => {}
+            copied = copying => {
+                copied.map_err(|error| format!("the pseudo terminal broke: {error}"))?;
+            }
+        }
+    }
+}
+
+async fn tcp(home: Home, listener: TcpListener) -> Result<(), String> {
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                log::info!("zwave: {peer} is here");
+                tokio::spawn(serve_peer(home.clone(), stream));
+            }
+            Err(error) => {
+                log::warn!("zwave: nobody can connect: {error}");
+                tokio::time::sleep(REOPEN).await;
+            }
+        }
+    }
+}
+
+async fn serve_peer(home: Home, stream: TcpStream) {
+    // Small messages, each of which somebody waits for.
+    let _ = stream.set_nodelay(true);
+    home.serve(stream).await;
+    log::info!("zwave: a client is gone");
+}

@@ -1,0 +1,6 @@
+//! The simulated controller as its clients see it.
+
+mod client;
+mod faults;
+mod home;
+mod sessions;

@@ -1,0 +1,138 @@
+//! Thousands of calls over a line on which everything goes wrong: everybody gets one answer, and nothing is done twice.
+
+use std::collections::{BTreeMap, HashMap};
+
+use host_sim::flash::MemoryFlash;
+use host_sim::link;
+use host_sim::zwave::{Fault, Home};
+use hub_core::limits;
+use serde_json::{Value, json};
+use tokio::time::{Duration, sleep};
+
+use crate::world::{Request, World};
+
+/// How many calls a story makes.
+const CALLS: usize = 10_000;
+
+/// What goes wrong, how often: for each line that passes.
+const RATES: [(Fault, f64); 10] = [
+    (Fault::Silence, 0.01),
+    (Fault::Deafness, 0.005),
+    (Fault::Slowness, 0.02),
+    (Fault::Garbage, 0.05),
+    (Fault::Reset, 0.004),
+    (Fault::HalfLine, 0.01),
+    (Fault::WrongId, 0.05),
+    (Fault::Duplicate, 0.05),
+    (Fault::LongLine, 0.01),
+    (Fault::Closed, 0.002),
+];
+
+/// The arguments of call `number`: always the same light, each time in another spelling, so that calls can be told apart
+/// at the far end.
+fn spelling(number: usize) -> (String, String) {
+    let bits = number / 3;
+    let mut letter = 0;
+    let device = "kitchen light".chars().map(|character| {
+        letter += usize::from(character.is_alphabetic());
+        if character.is_alphabetic() && bits >> (letter - 1) & 1 == 1 {
+            character.to_ascii_uppercase()
+        } else {
+            character
+        }
+    });
+    (device.collect(), ["on", "off", "toggle"][number % 3].into())
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_calls_over_a_bad_line_are_each_answered_once_and_done_at_most_once() {
+    let world = World::new();
+    let home = Home::fast(11);
+    let hub = host_sim::hub::run(
+        &world.settings,
+        link::to_home(&home),
+        host_sim::network::Network::Memory(world.server()),
+        MemoryFlash::default(),
+        5,
+    );
+    let story = async {
+        let mut person = world.person("ann").await;
+        person.sees_link("ready").await;
+        for (fault, rate) in RATES {
+            home.faults().set(fault, rate);
+        }
+        let mut answers: HashMap<usize, Vec<Value>> = HashMap::new();
+        let mut asked = 0;
+        let mut answered = 0;
+        while answered < CALLS {
+            while asked < CALLS && asked - answered < limits::JOBS {
+                let (device, action) = spelling(asked);
+                let arguments = json!({ "device_name": device, "command": action });
+                let call =
+                    json!({ "name": "control_zwave_device", "arguments": arguments, "transaction": asked });
+                person.asks(Request {
+                    response: Some("reply/calls"),
+                    ..Request::new("tool/call", call.to_string().as_bytes())
+                });
+                asked += 1;
+            }
+            let reply = person.hears("reply/calls").await.json();
+            let number = reply["transaction"].as_u64().unwrap_or_else(|| panic!("whose is {reply}")) as usize;
+            if matches!(reply["error_type"].as_str(), Some("not_found" | "unavailable")) {
+                // While the controller is away; a person would wait, too.
+                sleep(Duration::from_millis(500)).await;
+            }
+            answers.entry(number).or_default().push(reply);
+            answered += 1;
+        }
+        home.faults().clear();
+        // What is late is here now.
+        let late = person.hears_all("reply/calls").await;
+        assert!(late.is_empty(), "{} answers too many", late.len());
+        answers
+    };
+    let answers = tokio::select! {
+        biased;
+        never = hub => never,
+        answers = story => answers,
+    };
+
+    assert_eq!(answers.len(), CALLS, "everybody was answered");
+    assert!(answers.values().all(|replies| replies.len() == 1), "somebody was answered twice");
+    let numbers: HashMap<_, _> = (0..CALLS).map(|number| (spelling(number), number)).collect();
+    let mut done: BTreeMap<usize, usize> = BTreeMap::new();
+    for call in home.record().calls().iter().filter(|call| call.tool == "control_zwave_device") {
+        let arguments = call.arguments.as_ref().expect("arguments");
+        let text = |name: &str| arguments[name].as_str().expect("text").to_owned();
+        let number = numbers[&(text("deviceName"), text("action"))];
+        *done.entry(number).or_default() += 1;
+    }
+    let twice: Vec<_> = done.iter().filter(|(_, times)| **times > 1).collect();
+    assert!(twice.is_empty(), "reached the controller twice: {twice:?}");
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for (number, replies) in &answers {
+        let reply = &replies[0];
+        let kind =
+            if reply["success"] == true { "success" } else { reply["error_type"].as_str().expect("a type") };
+        *kinds.entry(kind).or_default() += 1;
+        let was_sent = done.contains_key(number);
+        match kind {
+            "success" => assert!(was_sent, "{number} was not done: {reply}"),
+            // Nothing was sent, it is said.
+            "not_found" | "unavailable" => assert!(!was_sent, "{number} was done: {reply}"),
+            "timeout" | "outcome_unknown" => {
+                assert!(reply["error"].as_str().is_some_and(|words| words.contains("unknown")), "{reply}");
+            }
+            // In the controller's own words.
+            "execution_error" => {}
+            other => panic!("{other}: {reply}"),
+        }
+    }
+    assert!(kinds["success"] > CALLS / 2, "{kinds:?}");
+    for kind in ["timeout", "outcome_unknown", "not_found"] {
+        assert!(kinds.contains_key(kind), "no {kind} among {kinds:?}");
+    }
+    for (fault, _) in RATES {
+        assert!(home.faults().count(fault) > 0, "{fault} never happened");
+    }
+}
