@@ -75,9 +75,13 @@ impl Names {
         self.len + HEAD + key.len() <= self.records.len()
     }
 
-    /// Notes an entry, in place of what `id` was before. `false` if there is no room.
+    /// Notes an entry, in place of what its id and its name were before. `false` if there is no room.
     pub(super) fn insert(&mut self, record: Record<'_>) -> bool {
         self.forget(record.id);
+        // A damaged entry gave its name away, and can be read again.
+        if let Some(id) = self.find(record.key).map(|other| other.id) {
+            self.forget(id);
+        }
         let Ok(key_len) = u8::try_from(record.key.len()) else { return false };
         if !self.has_room(record.key) {
             return false;

@@ -119,6 +119,24 @@ fn a_damaged_entry_is_named_left_out_and_made_good() {
 }
 
 #[test]
+fn a_damaged_entry_that_comes_back_is_older_than_the_one_in_its_place() {
+    let (mut flash, mut memory) = (Small::new(5), memory());
+    let (mut store, _) = open(&mut flash, &mut memory);
+    block_on(store.set(KEYS[0], "one")).unwrap();
+    block_on(store.set(KEYS[1], "two")).unwrap();
+    let at = |flash: &Small, text: &str| {
+        flash.bytes.windows(3).position(|bytes| bytes == text.as_bytes()).unwrap()
+    };
+    let (one, two) = (at(&flash, "one"), at(&flash, "two"));
+    flash.bytes[one] ^= 1;
+    flash.bytes[two] ^= 1;
+    block_on(open(&mut flash, &mut memory).0.set(KEYS[1], "new")).unwrap();
+    flash.bytes[two] ^= 1;
+    let (mut store, _) = open(&mut flash, &mut memory);
+    assert_eq!(contents(&mut store).into_iter().collect::<Vec<_>>(), [(KEYS[1], "new".into())]);
+}
+
+#[test]
 fn a_flash_that_is_too_small_is_refused() {
     let mut memory = memory();
     for pages in 0..3 {
