@@ -64,6 +64,9 @@ fn nothing_is_overwritten() {
 fn two_names_never_become_one() {
     let given = json!({ "a_b": 1, "a_B": 2, "c_d": 3 });
     assert_eq!(names("other", "{}", given), (json!({ "a_b": 1, "a_B": 2, "cD": 3 }), true));
+    // The first two stay for each other's sake, and the third must not become the second.
+    let given = json!({ "a__b": 1, "a__B": 2, "a___b": 3 });
+    assert_eq!(names("other", "{}", given.clone()), (given, false));
     let given = json!({ "command": "on", "action": "off" });
     assert_eq!(names("control_zwave_device", "{}", given.clone()), (given, false));
 }

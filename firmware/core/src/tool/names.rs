@@ -32,9 +32,10 @@ pub fn normalise(
     let mut differs = false;
     out.object(|out| {
         for (name, value) in arguments.members() {
+            // By another one that becomes the same, or that is the same and may have to stay.
             let is_taken = |other: Text<'_>| {
-                let clashes = renamed(table, other).eq(renamed(table, name));
-                clashes && !other.chars().eq(name.chars())
+                let becomes = renamed(table, other).eq(renamed(table, name));
+                (becomes || other.chars().eq(renamed(table, name))) && other != name
             };
             if renamed(table, name).eq(name.chars())
                 || properties.members().any(|(property, _)| property == name)
