@@ -1,0 +1,35 @@
+//! How an input is read.
+
+/// Between the parts of an input. No UTF-8 has it.
+pub const MARK: u8 = 0xFF;
+
+/// The parts of an input that are texts, or nothing if one is none. What is missing is empty; the last part may have
+/// marks in it.
+pub fn texts<const N: usize>(input: &[u8]) -> Option<[&str; N]> {
+    let mut parts = [""; N];
+    for (text, part) in parts.iter_mut().zip(input.splitn(N, |byte| *byte == MARK)) {
+        *text = std::str::from_utf8(part).ok()?;
+    }
+    Some(parts)
+}
+
+/// Makes long inputs out of short ones, so that limits of many thousand bytes are in reach: a mark, a byte and a count
+/// stand for 64 times the count of that byte, or for one if the count is zero. Stops at `most` bytes.
+pub fn stretch(input: &[u8], most: usize) -> Vec<u8> {
+    let mut long = Vec::new();
+    let mut rest = input;
+    while let Some((first, after)) = rest.split_first().filter(|_| long.len() < most) {
+        rest = match (*first, after) {
+            (MARK, [byte, count, after @ ..]) => {
+                long.resize(long.len() + (usize::from(*count) * 64).max(1), *byte);
+                after
+            }
+            _ => {
+                long.push(*first);
+                after
+            }
+        };
+    }
+    long.truncate(most);
+    long
+}

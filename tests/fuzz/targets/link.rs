@@ -1,0 +1,123 @@
+//! Whatever a controller sends, in whatever pieces and however slowly: lines come out whole, and the client stays
+//! composed.
+#![no_main]
+
+use embassy_time::{Duration, Instant};
+use hub_core::json::{Value, Writer};
+use hub_core::limits;
+use hub_core::link::{Client, Line, Lines, Message, Outgoing, Reaction, State};
+use hub_core::tool::{Format, Registry};
+use libfuzzer_sys::fuzz_target;
+use support::input::stretch;
+use support::wire::Inbox;
+
+/// What comes before the stream: four pieces that it comes in, and four pauses.
+const HEAD: usize = 8;
+
+fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
+    let Some((head, stream)) = input.split_at_checked(HEAD) else { return };
+    let (pieces, pauses) = head.split_at(HEAD / 2);
+    let stream = stretch(stream, limits::LINE + 2048);
+    let mut inbox = Inbox::in_pieces(pieces);
+    inbox.push(&stream);
+    inbox.closed = true;
+
+    let mut pauses = pauses.iter().map(|pause| Duration::from_millis(u64::from(*pause) * 100)).cycle();
+    let mut client = Client::new();
+    let mut now = Instant::MIN;
+    let registry = Box::new(Registry::new());
+    let mut lines = Box::new(Lines::new());
+    let mut expected = frame(&stream).into_iter();
+    loop {
+        while let Some(line) = lines.next_line() {
+            let whole = match line {
+                Line::Whole(line) => {
+                    hear(&mut client, now, line, &registry);
+                    Ok(line)
+                }
+                Line::TooLong(length) => Err(length),
+            };
+            assert_eq!(Some(whole), expected.next());
+            now += pauses.next().unwrap_or_default();
+            talk(&mut client, now, &registry);
+        }
+        match inbox.take(lines.room()) {
+            Some(0) => break,
+            Some(count) => lines.commit(count),
+            None => {
+                now += pauses.next().unwrap_or_default();
+                talk(&mut client, now, &registry);
+            }
+        }
+    }
+    assert_eq!(expected.next(), None);
+    list(&registry);
+});
+
+/// The lines of a stream, the slow and obvious way.
+fn frame(stream: &[u8]) -> Vec<Result<&[u8], usize>> {
+    let mut lines: Vec<_> = stream.split(|byte| *byte == b'\n').collect();
+    lines.pop();
+    let whole = |line: &[u8]| match line.len() {
+        length if length >= limits::LINE => Some(Err(length)),
+        _ if matches!(line, [] | [b'\r']) => None,
+        _ => Some(Ok(line.len())),
+    };
+    let without_end = |line: &'_ [u8]| line.strip_suffix(b"\r").map_or(line.len(), <[u8]>::len);
+    lines.into_iter().filter_map(|line| Some(whole(line)?.map(|_| &line[..without_end(line)]))).collect()
+}
+
+/// Does what a line says.
+fn hear(client: &mut Client, now: Instant, line: &[u8], registry: &Registry) {
+    let mut is_message = false;
+    if let Ok(value) = Value::parse(line) {
+        for message in Message::all(value) {
+            is_message = true;
+            if let Reaction::Reply(reply) = client.receive(now, message, registry) {
+                // It gives back what the controller sent, which can be more than fits.
+                let _ = write(&reply);
+            }
+        }
+    }
+    if !is_message {
+        client.noticed_noise(now);
+    }
+}
+
+/// Lets the client say what it has to say. It ends, and nothing is due then.
+fn talk(client: &mut Client, now: Instant, registry: &Registry) {
+    let mut said = 0;
+    while let Some(message) = client.poll(now, false, registry) {
+        assert!(write(&message), "{message:?} does not fit");
+        said += 1;
+        assert!(said < 4, "the client talks without end");
+    }
+    client.take_news();
+    assert!(client.deadline() > now, "the client wants to be asked again at once");
+    assert!(client.state() == State::Ready || client.controller().tools == 0);
+}
+
+/// Whether it fits. If so, it is one line of JSON-RPC.
+fn write(message: &Outgoing<'_>) -> bool {
+    let mut buffer = [0; limits::LINE_OWN - 1];
+    let Ok(length) = message.write(&mut buffer) else { return false };
+    let line = &buffer[..length];
+    // JSON from a line has no end of line in it.
+    assert!(!line.contains(&b'\n'));
+    let value: serde_json::Value = serde_json::from_slice(line).expect("JSON");
+    assert_eq!(value["jsonrpc"], "2.0");
+    true
+}
+
+/// Whatever tools the controller has, what is told about them is JSON.
+fn list(registry: &Registry) {
+    assert!(registry.len() <= limits::TOOLS);
+    for format in [Format::Mcp, Format::OpenAi, Format::Markdown] {
+        let mut buffer = [0; limits::REPLY];
+        let mut writer = Writer::new(&mut buffer);
+        writer.array(|out| drop(format.write_all(registry, None, None, out)));
+        let length = writer.finish().expect("no more than fits");
+        let list: serde_json::Value = serde_json::from_slice(&buffer[..length]).expect("JSON");
+        assert!(list.as_array().is_some_and(|list| list.len() <= registry.len()));
+    }
+}

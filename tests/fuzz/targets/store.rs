@@ -1,0 +1,164 @@
+//! A flash with anything in it, or with a store that was damaged: it opens, it makes nothing up, and it works.
+#![no_main]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use embassy_futures::block_on;
+use hub_core::store::{Expression, Key, Memory, Opened, Scope, Section, Store, StoreError};
+use libfuzzer_sys::fuzz_target;
+use support::flash::Flash;
+
+const KEYS: [Key<'static>; 8] = [
+    Key::Setting("broker"),
+    Key::Setting("broker.port"),
+    Key::Flag(Scope::Global, "quiet"),
+    Key::Flag(Scope::Project("home"), "quiet"),
+    Key::Flag(Scope::Project("home office"), "quiet"),
+    Key::Document { category: "lang", name: "python" },
+    Key::Document { category: "language", name: "a/b.md" },
+    Key::Document { category: "lang", name: "ünïcode" },
+];
+
+const SECTIONS: [Section<'static>; 5] = [
+    Section::Documents,
+    Section::Flags(Scope::Global),
+    Section::Flags(Scope::Project("home")),
+    Section::Flags(Scope::Project("home office")),
+    Section::Settings,
+];
+
+/// Keys and texts.
+type Contents = BTreeMap<String, String>;
+
+fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
+    let Some((mode, rest)) = input.split_first() else { return };
+    let pages = 3 + usize::from(mode >> 1) % 4;
+    let mut memory = Box::new(Memory::new());
+    let flash = if mode % 2 == 0 {
+        Flash::new(&rest[..rest.len().min(pages * support::flash::PAGE)], pages)
+    } else {
+        let flash = Flash::new(&[], pages);
+        live(&flash, &mut memory, rest);
+        flash
+    };
+    work(&flash, &mut memory);
+});
+
+/// Has entries set and deleted, the store opened anew and the flash damaged, by steps of four bytes.
+fn live(flash: &Flash, memory: &mut Memory, steps: &[u8]) {
+    let mut model = Contents::new();
+    let mut history = BTreeSet::new();
+    let mut is_damaged = false;
+    let mut store = open(flash, memory).0;
+    for step in steps.chunks_exact(4).take(40) {
+        let &[what, one, two, three] = step else { return };
+        let key = KEYS[usize::from(one) % KEYS.len()];
+        let name = format!("{key:?}");
+        match what % 6 {
+            0..3 => {
+                let text = text(usize::from(two), three);
+                history.insert((name.clone(), text.clone()));
+                if set(flash, &mut store, key, &text) {
+                    model.insert(name, text);
+                }
+            }
+            3 => {
+                flash.allow();
+                let known = block_on(store.delete(key)).expect("a flash that does not fail");
+                assert!(is_damaged || known == model.contains_key(&name));
+                model.remove(&name);
+            }
+            4 => {
+                let opened;
+                (store, opened) = open(flash, memory);
+                assert!(is_damaged || matches!(opened, Opened::Fresh | Opened::Intact), "{opened:?}");
+            }
+            _ => {
+                let at = usize::from(u16::from_be_bytes([one, two])) % flash.bytes.borrow().len();
+                flash.bytes.borrow_mut()[at] ^= three;
+                is_damaged = true;
+                store = open(flash, memory).0;
+            }
+        }
+    }
+    let contents = contents(flash, &mut store);
+    if is_damaged {
+        for entry in contents {
+            assert!(history.contains(&entry), "nobody wrote {entry:?}");
+        }
+    } else {
+        assert_eq!(contents, model);
+    }
+}
+
+/// The store does what a store does, whatever was in the flash before.
+fn work(flash: &Flash, memory: &mut Memory) {
+    let (mut store, _) = open(flash, memory);
+    let mut model = contents(flash, &mut store);
+    for (key, number) in KEYS.into_iter().zip(0..) {
+        let text = text(20, number);
+        if set(flash, &mut store, key, &text) {
+            model.insert(format!("{key:?}"), text);
+        }
+    }
+    assert_eq!(contents(flash, &mut store), model);
+    flash.allow();
+    let everything = Expression::parse("lang,language/*").expect("an expression");
+    let count = block_on(store.content(everything, &[], |document| {
+        assert!(document.stored);
+        ControlFlow::Continue(())
+    }));
+    assert!(count.is_ok_and(|count| count <= model.len()));
+
+    flash.allow();
+    block_on(store.erase_all()).expect("a flash that does not fail");
+    assert!(set(flash, &mut store, KEYS[0], "kept"));
+    let (mut store, opened) = open(flash, memory);
+    assert_eq!(opened, Opened::Intact);
+    assert_eq!(contents(flash, &mut store).len(), 1);
+}
+
+fn open<'a>(flash: &'a Flash, memory: &'a mut Memory) -> (Store<'a, &'a Flash>, Opened) {
+    flash.allow();
+    let mut store = Store::new(flash, memory);
+    let opened = block_on(store.open()).expect("a flash that does not fail");
+    (store, opened)
+}
+
+/// Whether there was room. If so, what is set can be read.
+fn set(flash: &Flash, store: &mut Store<'_, &Flash>, key: Key<'_>, text: &str) -> bool {
+    flash.allow();
+    match block_on(store.set(key, text)) {
+        Ok(()) => {}
+        Err(StoreError::Full(_) | StoreError::Worn | StoreError::TooLarge { .. }) => return false,
+        Err(error) => panic!("{error}"),
+    }
+    flash.allow();
+    assert_eq!(block_on(store.get(key, &mut [0; 512])), Ok(Some(text)));
+    true
+}
+
+/// Everything in the store, read in the two ways that there are. They have to agree.
+fn contents(flash: &Flash, store: &mut Store<'_, &Flash>) -> Contents {
+    let mut contents = Contents::new();
+    for section in SECTIONS {
+        let mut last = None;
+        flash.allow();
+        let all = block_on(store.each(section, |key, text| {
+            let name = format!("{key:?}");
+            assert!(contents.insert(name.clone(), text.into()).is_none(), "{name} comes twice");
+            last = Some(name);
+            ControlFlow::Continue(())
+        }));
+        all.expect("a flash that does not fail");
+        let names = block_on(store.names(section)).expect("names");
+        assert!(last.is_none_or(|last| names.into_iter().any(|key| format!("{key:?}") == last)));
+    }
+    contents
+}
+
+/// A text that is also JSON.
+fn text(length: usize, number: u8) -> String {
+    format!("\"{number}{}\"", "é".repeat(length / 2))
+}
