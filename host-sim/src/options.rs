@@ -119,8 +119,8 @@ impl Options {
         if let Ok(prefix) = std::env::var("MCP_TOOL_PREFIX") {
             settings.tool_prefix = prefix;
         }
-        settings.example_tools =
-            std::env::var("MCP_INCLUDE_EXAMPLE_TOOLS").is_ok_and(|wanted| wanted == "true");
+        settings.example_tools = std::env::var("MCP_INCLUDE_EXAMPLE_TOOLS")
+            .is_ok_and(|wanted| wanted.eq_ignore_ascii_case("true"));
         settings
     }
 }

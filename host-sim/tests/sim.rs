@@ -125,3 +125,30 @@ fn an_interrupt_ends_it_at_once() {
     assert_eq!(running.wait().expect("its end").code(), Some(0));
     drain.join().expect("read").expect("text");
 }
+
+/// spec: infra-12, infra-20, infra-23
+#[test]
+fn the_environment_decides_about_the_prefix_and_the_examples() {
+    let listed = |variables: &[(&str, &str)], name: &str| {
+        let call = format!(r#"{{"name":"{name}","arguments":{{"name":"Ada"}}}}"#);
+        let mut command = sim(&["--once", &call]);
+        command
+            .env_remove("MCP_TOOL_PREFIX")
+            .env_remove("MCP_INCLUDE_EXAMPLE_TOOLS")
+            .envs(variables.iter().copied());
+        command.output().expect("it runs").status.code() == Some(0)
+    };
+    for (variables, name, is_there) in [
+        (&[][..], "hub_echo", true),
+        (&[("MCP_TOOL_PREFIX", "den")], "den_echo", true),
+        (&[("MCP_TOOL_PREFIX", "den")], "hub_echo", false),
+        (&[("MCP_TOOL_PREFIX", "")], "echo", true),
+        (&[("MCP_TOOL_PREFIX", "")], "hub_echo", false),
+        (&[], "example_greeting", false),
+        (&[("MCP_INCLUDE_EXAMPLE_TOOLS", "true")], "hub_example_greeting", true),
+        (&[("MCP_INCLUDE_EXAMPLE_TOOLS", "TRUE")], "hub_example_greeting", true),
+        (&[("MCP_INCLUDE_EXAMPLE_TOOLS", "no")], "hub_example_greeting", false),
+    ] {
+        assert_eq!(listed(variables, name), is_there, "{variables:?} {name}");
+    }
+}

@@ -62,6 +62,7 @@ async fn names_are_the_controllers_when_they_reach_it_and_both_forms_are_logged(
             assert_eq!(reply["success"], true);
             assert_eq!(reply["result"], "Switch One is on");
             assert_eq!(reply["tool_name"], "control_zwave_device");
+            assert!(log_text().contains("TRACE Tool control_zwave_device completed"), "{}", log_text());
             let line = "tool control_zwave_device: {\"command\":\"on\",\"device_name\":\"Switch One\",\"fade_seconds\":2.5} -> \
                         {\"action\":\"on\",\"deviceName\":\"Switch One\",\"fadeSeconds\":2.5}";
             assert!(log_text().contains(line), "{}", log_text());
@@ -88,6 +89,7 @@ async fn what_the_controller_objects_to_reaches_the_caller_word_for_word() {
             controller.refuses(&call, -32602, &words, json!({ "near": 1 })).await;
             let reply = person.gets().await;
             assert_eq!((&reply["success"], &reply["error"]), (&json!(false), &json!(words)), "{reply}");
+            assert!(log_text().contains("ERROR Tool control_zwave_device failed: No device"), "{}", log_text());
             person.calls("control_zwave_device", on());
             let call = controller.hears_of("tools/call").await;
             let content = json!([{ "type": "text", "text": words }, { "type": "image" }, { "type": "text", "text": "b" }]);
@@ -191,6 +193,145 @@ async fn a_controller_that_is_unplugged_during_a_call_is_missed_soon_after_it() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_busy_controller_that_chats_is_given_the_time_that_a_call_has() {
+    let world = World::new();
+    world
+        .tell(async {
+            let (mut controller, mut person) = a_home(&world).await;
+            sleep(Duration::from_secs(10)).await;
+            person.calls("list_devices", json!({}));
+            let call = controller.hears_of("tools/call").await;
+            controller.says(b"node 7: waiting for the wake-up").await;
+            // It does one thing after the other.
+            sleep(Duration::from_secs(20)).await;
+            controller.replies(&call, "there they are").await;
+            assert_eq!(person.gets().await["result"], "there they are");
+            controller.lists(tools()).await;
+            person.calls("list_devices", json!({}));
+            let call = controller.hears_of("tools/call").await;
+            controller.replies(&call, "again").await;
+            assert_eq!(person.gets().await["result"], "again");
+            assert!(!log_text().contains("controller: lost"), "{}", log_text());
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_to_a_call_of_before_the_restart_is_not_taken_for_another() {
+    let ids = |seed: u64| async move {
+        let world = World::new();
+        let (theirs, ours) = tokio::io::duplex(64 * 1024);
+        let (rx, tx) = tokio::io::split(theirs);
+        let line = (
+            embedded_io_adapters::tokio_1::FromTokio::new(rx),
+            embedded_io_adapters::tokio_1::FromTokio::new(tx),
+        );
+        let network = host_sim::network::Network::Memory(world.server());
+        let flash = host_sim::flash::MemoryFlash::default();
+        let first = async {
+            use tokio::io::AsyncBufReadExt;
+            let mut text = String::new();
+            tokio::io::BufReader::new(ours).read_line(&mut text).await.expect("a line");
+            serde_json::from_str::<Value>(&text).expect("JSON")["id"].as_u64().expect("a number")
+        };
+        tokio::select! {
+            never = host_sim::hub::run(&world.settings, line, network, flash, seed) => never,
+            id = first => id,
+        }
+    };
+    let (one, other) = (ids(0x1234_5678_9ABC).await, ids(0xFEDC_BA98_7654).await);
+    assert!(one.abs_diff(other) > 1000, "{one} and {other}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_changes_without_end_does_not_keep_the_hub_from_its_work() {
+    let world = World::new();
+    world
+        .tell(async {
+            let mut controller = world.controller();
+            let mut person = world.person("ann").await;
+            let hello = controller.hears_of("initialize").await;
+            controller.answers(&hello, about_it(&hello["params"]["protocolVersion"])).await;
+            let changed = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}";
+            let start = Instant::now();
+            let mut lists = 0;
+            while start.elapsed() < Duration::from_secs(60) {
+                let list = controller.hears().await;
+                match list["method"].as_str() {
+                    Some("tools/list") => {
+                        lists += 1;
+                        controller.says(changed).await;
+                        controller.answers(&list, json!({ "tools": tools() })).await;
+                        controller.says(changed).await;
+                    }
+                    Some("ping") => controller.answers(&list, json!({})).await,
+                    _ => {}
+                }
+                assert!(lists < 40, "{lists} lists in {:?}", start.elapsed());
+            }
+            person.sees_link("ready").await;
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_controller_that_refuses_every_version_is_an_attempt_that_failed() {
+    let world = World::new();
+    world
+        .tell(async {
+            let mut controller = world.controller();
+            let mut person = world.person("ann").await;
+            let story = async {
+                let mut greetings = 0;
+                loop {
+                    let hello = controller.hears().await;
+                    greetings += 1;
+                    assert!(greetings < 100, "it never gives up");
+                    let supported =
+                        json!({ "supported": ["2025-11-25", "2025-06-18", "2025-03-26", "2026-07-28"] });
+                    controller.refuses(&hello, -32602, "Unsupported protocol version", supported).await;
+                }
+            };
+            tokio::select! {
+                () = story => {}
+                _ = person.sees_link("degraded") => {}
+            }
+            assert!(log_text().contains("MCP connection failed after 3 attempts"), "{}", log_text());
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn lines_that_are_too_long_are_named_as_the_reason() {
+    let world = World::new();
+    world
+        .tell(async {
+            let mut controller = world.controller();
+            let mut person = world.person("ann").await;
+            let long = json!([{ "name": "x", "description": "y".repeat(20_000), "inputSchema": {} }]);
+            controller.greets_with(long).await;
+            logged("attempt 1 of 3 failed (its answer is longer than a line may be)").await;
+            controller.greets_with(tools()).await;
+            person.sees_link("ready").await;
+            // A list that grows too long later leaves the old one.
+            controller.says(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}").await;
+            controller
+                .lists(json!([{ "name": "x", "description": "y".repeat(20_000), "inputSchema": {} }]))
+                .await;
+            logged("its list of tools is too long to be read; the one from before counts").await;
+            let start = Instant::now();
+            person.calls("list_devices", json!({}));
+            let call = controller.hears_of("tools/call").await;
+            controller.replies(&call, &"z".repeat(20_000)).await;
+            let reply = person.gets().await;
+            assert_eq!(reply["error_type"], "too_large", "{reply}");
+            assert!(reply["instruction"].as_str().expect("words").contains("Do not repeat"), "{reply}");
+            assert_eq!(start.elapsed(), Duration::from_secs(30));
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn slow_is_said_to_the_millisecond() {
     let world = World::new();
     world
@@ -285,6 +426,7 @@ async fn answers_find_their_calls_in_any_order_and_in_batches() {
                 calls.push(controller.hears_of("tools/call").await);
             }
             // Answers that belong to nobody, or come twice.
+            let flood: Vec<_> = (0..50).map(|id| json!({ "jsonrpc": "2.0", "id": id + 70_000, "result": {} })).collect();
             let stray = json!([
                 { "jsonrpc": "2.0", "id": 99_999, "result": {} },
                 { "jsonrpc": "2.0", "id": "1", "result": {} },
@@ -299,6 +441,7 @@ async fn answers_find_their_calls_in_any_order_and_in_batches() {
             controller.replies(&calls[2], "2").await;
             controller.replies(&calls[2], "again").await;
             let batch = json!([text(&calls[3]), { "jsonrpc": "2.0", "method": "notifications/progress" }, text(&calls[0])]);
+            let batch = Value::from([flood, batch.as_array().expect("a list").clone()].concat());
             controller.says(batch.to_string().as_bytes()).await;
             controller.says(text(&calls[1]).to_string().as_bytes()).await;
             let mut results = Vec::new();
@@ -333,11 +476,33 @@ async fn structured_results_come_as_they_are_with_words_for_the_person() {
                 controller.answers(&call, result).await;
                 assert_eq!(person.gets().await["result"], expected);
             }
+            // The same JSON once more is nothing to say, and long words are cut.
+            for (text, message) in [
+                (structured.to_string(), Value::Null),
+                ("w".repeat(300), json!(format!("{}…", "w".repeat(188)))),
+            ] {
+                person.calls("list_devices", json!({}));
+                let call = controller.hears_of("tools/call").await;
+                let content = json!([{ "type": "text", "text": text }]);
+                controller
+                    .answers(&call, json!({ "content": content, "structuredContent": structured }))
+                    .await;
+                assert_eq!(person.gets().await["message"], message);
+            }
+            // What does not fit as a structure may fit in words.
+            person.calls("list_devices", json!({}));
+            let call = controller.hears_of("tools/call").await;
+            let large = json!({ "devices": "x".repeat(6000) });
+            let content = json!([{ "type": "text", "text": "Many." }]);
+            controller.answers(&call, json!({ "content": content, "structuredContent": large })).await;
+            assert_eq!(person.gets().await["result"], "Many.");
             // More than a reply holds is said.
             person.calls("list_devices", json!({}));
             let call = controller.hears_of("tools/call").await;
             controller.replies(&call, &"x".repeat(8000)).await;
-            assert_eq!(person.gets().await["error_type"], "too_large");
+            let reply = person.gets().await;
+            assert_eq!(reply["error_type"], "too_large");
+            assert!(reply["error"].as_str().expect("words").contains("was done"), "{reply}");
             person.calls("list_devices", json!({}));
             let call = controller.hears_of("tools/call").await;
             controller.refuses(&call, 1, &"x".repeat(8000), Value::Null).await;

@@ -117,10 +117,16 @@ async fn ten_thousand_calls_over_a_bad_line_are_each_answered_once_and_done_at_m
         *kinds.entry(kind).or_default() += 1;
         let was_sent = done.contains_key(number);
         match kind {
-            "success" => assert!(was_sent, "{number} was not done: {reply}"),
+            "success" => {
+                assert!(was_sent, "{number} was not done: {reply}");
+                // It is the answer to this call, and not to another.
+                if let state @ ("on" | "off") = spelling(*number).1.as_str() {
+                    assert_eq!(reply["result"]["state"]["on"], state == "on", "{number}: {reply}");
+                }
+            }
             // Nothing was sent, it is said.
             "not_found" | "unavailable" => assert!(!was_sent, "{number} was done: {reply}"),
-            "timeout" | "outcome_unknown" => {
+            "timeout" | "outcome_unknown" | "too_large" => {
                 assert!(reply["error"].as_str().is_some_and(|words| words.contains("unknown")), "{reply}");
             }
             // In the controller's own words.

@@ -62,11 +62,14 @@ fn nothing_is_overwritten() {
 
 #[test]
 fn two_names_never_become_one() {
-    let given = json!({ "a_b": 1, "a_B": 2, "c_d": 3 });
-    assert_eq!(names("other", "{}", given), (json!({ "a_b": 1, "a_B": 2, "cD": 3 }), true));
-    // The first two stay for each other's sake, and the third must not become the second.
-    let given = json!({ "a__b": 1, "a__B": 2, "a___b": 3 });
+    let given = json!({ "a_bC": 1, "aB_c": 2, "c_d": 3 });
+    assert_eq!(names("other", "{}", given), (json!({ "a_bC": 1, "aB_c": 2, "cD": 3 }), true));
+    // Only small letters grow.
+    let given = json!({ "zone_2": 1, "a_B": 2 });
     assert_eq!(names("other", "{}", given.clone()), (given, false));
+    // None becomes one that is there, or stays.
+    let given = json!({ "a__b": 1, "a__B": 2, "a___b": 3 });
+    assert_eq!(names("other", "{}", given), (json!({ "a_B": 1, "a__B": 2, "a___b": 3 }), true));
     let given = json!({ "command": "on", "action": "off" });
     assert_eq!(names("control_zwave_device", "{}", given.clone()), (given, false));
 }
@@ -79,4 +82,15 @@ fn too_many_names_are_refused() {
     let arguments = Text::parse(arguments.as_bytes()).expect("JSON");
     let normalised = normalise("other", Text::EMPTY_OBJECT, arguments, &mut Writer::new(&mut buffer));
     assert_eq!(normalised, Err(TooMany));
+}
+
+#[test]
+fn of_a_name_that_is_given_twice_the_last_counts() {
+    let arguments = br#"{"device_name":"unchecked","command":"on","device_name":"checked"}"#;
+    let mut buffer = [0; 256];
+    let mut writer = Writer::new(&mut buffer);
+    normalise("control_zwave_device", Text::EMPTY_OBJECT, Text::parse(arguments).expect("JSON"), &mut writer)
+        .expect("few");
+    let length = writer.finish().expect("it fits");
+    assert_eq!(&buffer[..length], br#"{"action":"on","deviceName":"checked"}"#);
 }

@@ -155,19 +155,26 @@ pub const LINE_TIMEOUT: Duration = Duration::from_secs(5);
 /// For the controller to answer one step of the handshake, or a ping.
 pub const LINK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Waits before the attempts to reach the controller; after the last the link is degraded.
+/// Waits before the attempts to reach the controller; after the last the link is degraded. An attempt that is not
+/// answered at all takes [`LINK_TIMEOUT`] on top.
 pub const LINK_ATTEMPTS: [Duration; 3] =
     [Duration::from_secs(0), Duration::from_secs(2), Duration::from_secs(4)];
 
 /// Wait between attempts once the link is degraded.
 pub const LINK_SLOW_RETRY: Duration = Duration::from_secs(30);
 
+/// Lists of tools that are asked for at once when they change; after that the controller gets a pause first.
+pub const LINK_RELISTS: u8 = 2;
+
+/// Longest time after which noise on the line is a reason to make sure that the controller has not restarted.
+pub const LINK_DOUBT_LONGEST: Duration = Duration::from_secs(300);
+
 /// How often a silent controller is asked for a sign of life: a serial line does not say that its far end is
 /// gone.
 pub const LINK_PING: Duration = Duration::from_secs(15);
 
-/// Calls that wait for the controller at the same time: as many as there are who can make one.
-pub const CALLS: usize = 8;
+/// Calls that wait for the controller at the same time: one for each job.
+pub const CALLS: usize = JOBS;
 
 /// Lines of the controller's that are not JSON-RPC, kept to be quoted when it is not reached.
 pub const RECENT_LINES: usize = 4;
@@ -177,7 +184,7 @@ pub const RECENT_LINES: usize = 4;
 pub const NOISE_WARNINGS: u32 = 8;
 
 /// The hub's own messages to the controller, calls left out.
-pub const LINE_OWN: usize = 512;
+pub const LINE_OWN: usize = 1024;
 
 /// The controller's name and version, as announced in `info`.
 pub const CONTROLLER_NAME: usize = 48;

@@ -163,8 +163,10 @@ impl Services {
         }
     }
 
-    /// Forgets what an earlier run left half done.
-    pub(crate) fn clear(&self) {
+    /// Forgets what an earlier run left half done. The seed decides where the numbers begin: an answer to what was asked
+    /// before a restart finds nobody.
+    pub(crate) fn clear(&self, seed: u64) {
+        self.last.set(seed as Number);
         self.online.set(false);
         self.places().for_each(|place| place.state.set(State::Free));
     }

@@ -23,7 +23,7 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
     inbox.closed = true;
 
     let mut pauses = pauses.iter().map(|pause| Duration::from_millis(u64::from(*pause) * 100)).cycle();
-    let mut client = Client::new();
+    let mut client = Client::new(0);
     let mut now = Instant::MIN;
     let registry = Box::new(Registry::new());
     let mut lines = Box::new(Lines::new());
@@ -35,7 +35,7 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
                     hear(&mut client, now, line, &registry);
                     Ok(line)
                 }
-                Line::TooLong(length) => Err(length),
+                Line::TooLong { length, .. } => Err(length),
             };
             assert_eq!(Some(whole), expected.next());
             now += pauses.next().unwrap_or_default();

@@ -103,7 +103,10 @@ fn tool_list(request: Value<'_>, registry: &Registry, reply: &mut Writer<'_>) ->
     if allowed.is_some_and(|allowed| allowed.kind() != Kind::Array) {
         return Err(Refusal::WrongAllowed);
     }
-    let after: Option<Name> = text("after");
+    let after: Option<Name> = mqtt::text(request, "after")?;
+    if after.as_deref().is_some_and(|after| registry.look(after, |_| ()).is_none()) {
+        return Err(Refusal::GoneAfter);
+    }
     reply.field("success", true);
     reply.key("tools");
     let mut next = None;

@@ -97,7 +97,7 @@ impl<'a> Hub<'a> {
         let Memory { mqtt, port, notices, store, slots, services, registry } = &mut **memory;
         let (slots, services, port, notices, registry) = (&*slots, &*services, &*port, &*notices, &*registry);
         slots.clear();
-        services.clear();
+        services.clear(platform.seed());
         port.clear();
         notices.clear();
         info!("hub {}: version {} on {}", config.id.as_str(), env!("CARGO_PKG_VERSION"), config.target);
@@ -119,7 +119,7 @@ impl<'a> Hub<'a> {
         let toolbox = &Toolbox { platform: &platform, store: &store, port, services, restart: &restart };
         let (rx, tx) = uart;
         let inside = Inside { slots, services, notices, link: port.status(), registry };
-        let around = Around { port, registry, notices, hint: config.controller_hint };
+        let around = Around { port, registry, notices, hint: config.controller_hint, seed: platform.seed() };
         let serve = |index| {
             slots.serve(index, async |job: &mut Job| answer::answer(job, registry, toolbox, slots).await)
         };

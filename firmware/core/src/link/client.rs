@@ -27,6 +27,14 @@ pub struct Client {
     listing: Listing,
     /// When it was last made sure that the controller has not restarted.
     checked: Instant,
+    /// How long after that noise is no reason to make sure again. Grows, since some controllers chat without end.
+    doubt: Duration,
+    /// Lists that were asked for at once, one after the other.
+    relists: u8,
+    /// A line that was too long came since the last request.
+    has_long_line: bool,
+    /// The list has changed, and is asked for as soon as the controller has had a pause.
+    is_outdated: bool,
     news: Option<News>,
 }
 
@@ -78,6 +86,9 @@ const FIRST_DIALECT: Dialect = {
     Dialect::Handshake(newest)
 };
 
+/// The largest number that the first request can have: far from the end, and a number in every language.
+const MOST_FIRST_ID: Id = 0x0FFF_FFFF;
+
 /// A list of tools that is being asked for, page by page.
 #[derive(Debug)]
 struct Listing {
@@ -111,17 +122,22 @@ enum Phase {
 }
 
 impl Client {
-    /// Will make its first attempt at once.
-    pub const fn new() -> Self {
+    /// Will make its first attempt at once. The seed decides where its numbers begin: a controller that answers late to
+    /// what a hub asked before it restarted must not be taken at its word.
+    pub const fn new(seed: u64) -> Self {
         Self {
             phase: Phase::Waiting { until: Instant::MIN },
             dialect: FIRST_DIALECT,
             failures: 0,
-            last_id: 0,
+            last_id: (seed as Id) & MOST_FIRST_ID,
             controller: Controller::UNKNOWN,
             is_listed: false,
             listing: Listing::NEW,
             checked: Instant::MIN,
+            doubt: limits::LINK_TIMEOUT,
+            relists: 0,
+            has_long_line: false,
+            is_outdated: false,
             news: None,
         }
     }
@@ -152,6 +168,7 @@ impl Client {
 
     /// A number for a request.
     pub const fn next_id(&mut self) -> Id {
+        self.has_long_line = false;
         self.last_id = self.last_id.wrapping_add(1);
         self.last_id
     }
@@ -172,14 +189,24 @@ impl Client {
     /// as a call may take: some do one thing after the other.
     pub fn poll(&mut self, now: Instant, busy: bool, registry: &Registry) -> Option<Outgoing<'_>> {
         match self.phase {
+            // The old list counts as long as there is no other.
+            Phase::Listing { until, .. } if now >= until && self.is_listed && self.has_long_line => {
+                warn!("controller: its list of tools is too long to be read; the one from before counts");
+                self.phase = Phase::Ready { until: now + limits::LINK_PING };
+            }
             Phase::Greeting { until, .. } | Phase::Listing { until, .. } | Phase::Pinging { until, .. }
                 if now >= until =>
             {
-                self.lost(now, Loss::Silent, registry);
+                let why = if self.has_long_line { Loss::TooLong } else { Loss::Silent };
+                self.lost(now, why, registry);
+                // What happened is told before the next attempt.
+                return None;
             }
+            Phase::Ready { until } if now >= until && self.is_outdated => self.list(),
             _ => {}
         }
-        let until = now + limits::LINK_TIMEOUT;
+        let patience = if busy { limits::TOOL_TIMEOUT } else { limits::LINK_TIMEOUT };
+        let until = now + if self.is_listed { patience } else { limits::LINK_TIMEOUT };
         match self.phase {
             Phase::Waiting { until: start } if now >= start => {
                 let id = self.next_id();
@@ -201,8 +228,7 @@ impl Client {
             }
             Phase::Ready { until: ping } if now >= ping => {
                 let id = self.next_id();
-                let patience = if busy { limits::TOOL_TIMEOUT } else { limits::LINK_TIMEOUT };
-                self.phase = Phase::Pinging { id, until: now + patience };
+                self.phase = Phase::Pinging { id, until };
                 Some(Outgoing::Ping(id))
             }
             _ => None,
@@ -211,7 +237,9 @@ impl Client {
 
     /// A message came. The tools it lists go into `registry`.
     pub fn receive<'m>(&mut self, now: Instant, message: Message<'m>, registry: &Registry) -> Reaction<'m> {
-        if let Phase::Ready { until } = &mut self.phase {
+        if let Phase::Ready { until } = &mut self.phase
+            && !self.is_outdated
+        {
             *until = now + limits::LINK_PING;
         }
         match message {
@@ -219,8 +247,11 @@ impl Client {
                 return Reaction::Reply(Outgoing::Pong(id));
             }
             Message::Request { id, .. } => return Reaction::Reply(Outgoing::Unknown(id)),
-            Message::Notification { method, params } => self.notified(&method, params),
-            Message::Result { id, result } => return self.answered(now, id, result, registry),
+            Message::Notification { method, params } => self.notified(now, &method, params),
+            Message::Result { id: Some(id), result } => return self.answered(now, id, result, registry),
+            Message::Result { id: None, .. } => {
+                debug!("controller: an answer that nobody can have asked for")
+            }
             Message::Error { id, code, message, data } => {
                 return self.refused(now, id, Refusal { code, message, data }, registry);
             }
@@ -231,9 +262,15 @@ impl Client {
     /// The controller said something that is not JSON-RPC. If it could be called, it may have restarted and have
     /// forgotten the hub: its list of tools, which it then cannot give, tells.
     pub fn noticed_noise(&mut self, now: Instant) {
-        if now.saturating_duration_since(self.checked) >= limits::LINK_TIMEOUT {
+        if now.saturating_duration_since(self.checked) >= self.doubt {
+            self.doubt = (self.doubt * 2).min(limits::LINK_DOUBT_LONGEST);
             self.make_sure();
         }
+    }
+
+    /// A line came that was too long to be read. If no answer comes to what the client asked, that was it.
+    pub const fn noticed_long_line(&mut self) {
+        self.has_long_line = true;
     }
 
     fn make_sure(&mut self) {
@@ -248,6 +285,7 @@ impl Client {
         let was_ready = core::mem::take(&mut self.is_listed);
         self.controller = Controller::default();
         self.dialect = FIRST_DIALECT;
+        self.is_outdated = false;
         registry.controller_left("The controller is not connected.");
         let delay = match self.phase {
             _ if was_ready => {
@@ -272,7 +310,7 @@ impl Client {
         self.phase = Phase::Waiting { until: now + delay.unwrap_or(limits::LINK_SLOW_RETRY) };
     }
 
-    fn notified(&mut self, method: &Text<'_>, params: Option<Value<'_>>) {
+    fn notified(&mut self, now: Instant, method: &Text<'_>, params: Option<Value<'_>>) {
         if *method == *"notifications/message" {
             return log_message(params);
         }
@@ -280,14 +318,29 @@ impl Client {
             return;
         }
         match self.phase {
-            Phase::Ready { .. } | Phase::Pinging { .. } => self.list(),
+            Phase::Ready { .. } | Phase::Pinging { .. } => self.list_again(now),
             // Asked for anyway, or again once this list is complete.
             _ => self.listing.is_stale = true,
         }
     }
 
+    /// The list has changed: asks for it at once, or after a pause if it changes without end.
+    fn list_again(&mut self, now: Instant) {
+        if now.saturating_duration_since(self.checked) >= limits::LINK_PING {
+            self.relists = 0;
+        }
+        if self.relists < limits::LINK_RELISTS {
+            self.relists += 1;
+            self.list();
+        } else {
+            self.is_outdated = true;
+            self.phase = Phase::Ready { until: now + limits::LINK_PING };
+        }
+    }
+
     fn list(&mut self) {
         self.listing = Listing::NEW;
+        self.is_outdated = false;
         self.phase = Phase::Unlisted;
     }
 
@@ -352,10 +405,11 @@ impl Client {
         if more.is_some() {
             warn!("controller: its list of tools goes on too long; the rest is left out");
         }
-        if listing.is_stale {
-            return self.list();
-        }
+        let is_stale = listing.is_stale;
         self.ready(now, registry);
+        if is_stale {
+            self.list_again(now);
+        }
     }
 
     fn ready(&mut self, now: Instant, registry: &Registry) {
@@ -363,6 +417,7 @@ impl Client {
         self.controller.left_out = self.listing.left_out;
         if !self.is_listed {
             self.news = Some(News::Ready { attempt: self.failures.saturating_add(1) });
+            self.doubt = limits::LINK_TIMEOUT;
         }
         self.failures = 0;
         self.is_listed = true;
@@ -379,8 +434,10 @@ impl Client {
     ) -> Reaction<'m> {
         let words: String<{ limits::QUOTE }> =
             refusal.message.map(|message| message.excerpt()).unwrap_or_default();
+        // Without a number it may be about a call; before there can be any, it is about the handshake.
+        let is_about = |asked| id.map_or(!self.is_listed, |id| id == asked);
         match self.phase {
-            Phase::Greeting { id: asked, .. } if id.is_none_or(|id| id == asked) => {
+            Phase::Greeting { id: asked, .. } if is_about(asked) => {
                 if let Some(other) = refusal.wants(self.dialect) {
                     info!("controller: \"{}\"; trying another version of MCP", words.as_str());
                     self.dialect = other;
@@ -390,7 +447,7 @@ impl Client {
                     self.lost(now, Loss::Refused, registry);
                 }
             }
-            Phase::Listing { id: asked, .. } if id.is_none_or(|id| id == asked) => {
+            Phase::Listing { id: asked, .. } if is_about(asked) => {
                 if refusal.code == Some(rpc::METHOD_NOT_FOUND) && self.listing.pages == 0 {
                     warn!("controller: it has no tools at all");
                     registry.list_begins();
@@ -402,7 +459,7 @@ impl Client {
                 }
             }
             // Whoever refuses a ping is alive.
-            Phase::Pinging { id: asked, .. } if id.is_none_or(|id| id == asked) => {
+            Phase::Pinging { id: asked, .. } if is_about(asked) => {
                 self.phase = Phase::Ready { until: now + limits::LINK_PING };
             }
             _ => match id {
@@ -417,12 +474,6 @@ impl Client {
             },
         }
         Reaction::Done
-    }
-}
-
-impl Default for Client {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -443,7 +494,9 @@ impl Refusal<'_> {
                 list.items().filter_map(|item| item.as_text()).any(|item| item == *version)
             })
         };
-        let other = rpc::VERSIONS.iter().find(|version| **version != offered && supports(version));
+        // An older one each time, so that this ends.
+        let older = rpc::VERSIONS.iter().skip_while(|version| **version != offered).skip(1);
+        let other = older.into_iter().find(|version| supports(version));
         if let Some(version) = other {
             return Some(Dialect::Handshake(version));
         }

@@ -7,8 +7,13 @@ use crate::limits;
 pub enum Line<'a> {
     /// As it came; not necessarily UTF-8.
     Whole(&'a [u8]),
-    /// Longer than [`limits::LINE`]. All of it was skipped; this many bytes.
-    TooLong(usize),
+    /// Longer than [`limits::LINE`]. All of it was skipped.
+    TooLong {
+        /// In bytes.
+        length: usize,
+        /// Whether it began as JSON-RPC does, and was more than noise.
+        is_json: bool,
+    },
 }
 
 /// Collects bytes and hands out lines that end in LF or CRLF. Empty ones are passed over.
@@ -24,12 +29,22 @@ pub struct Lines {
     end: usize,
     /// Bytes of an over-long line that are gone.
     skipped: usize,
+    /// Whether they began as JSON-RPC does.
+    is_json: bool,
 }
 
 impl Lines {
     /// No bytes yet.
     pub const fn new() -> Self {
-        Self { buffer: [0; limits::LINE], current: (0, 0), start: 0, searched: 0, end: 0, skipped: 0 }
+        Self {
+            buffer: [0; limits::LINE],
+            current: (0, 0),
+            start: 0,
+            searched: 0,
+            end: 0,
+            skipped: 0,
+            is_json: false,
+        }
     }
 
     /// Forgets what has come so far.
@@ -54,6 +69,9 @@ impl Lines {
         }
         if self.end == self.buffer.len() {
             // A full buffer without an end of line: too long. Its rest goes the same way.
+            if self.skipped == 0 {
+                self.is_json = matches!(self.buffer.first(), Some(b'{' | b'['));
+            }
             self.skipped = self.skipped.saturating_add(self.end);
             (self.searched, self.end) = (0, 0);
         }
@@ -94,7 +112,8 @@ impl Lines {
         self.searched += 1;
         self.start = self.searched;
         if self.skipped > 0 {
-            return Some(Line::TooLong(core::mem::take(&mut self.skipped) + line.len()));
+            let length = core::mem::take(&mut self.skipped) + line.len();
+            return Some(Line::TooLong { length, is_json: self.is_json });
         }
         let bytes = self.buffer.get(line.clone())?;
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);

@@ -35,6 +35,8 @@ pub enum CallError<E> {
     Late,
     /// The request was sent, and the controller left. Whether it did what it was asked, nobody knows.
     Unknown(Loss),
+    /// The request was sent, and no answer came in time but a line of this many bytes, which is too long to be read.
+    LongAnswer(usize),
     /// The request was sent, and no answer came in time. Whether it was done, nobody knows.
     Silent,
 }
@@ -82,6 +84,8 @@ pub struct Port {
     pub(super) lines: Mutex<NoopRawMutex, Lines>,
     /// Something waits to be sent.
     due: Signal<NoopRawMutex, ()>,
+    /// The size of a line that was too long, since the last call.
+    skipped: Cell<usize>,
     /// The line that was lent out is given back.
     returned: Signal<NoopRawMutex, ()>,
 }
@@ -110,6 +114,7 @@ impl Port {
             outbox: Mutex::new(Outbox { text: [0; limits::LINE_OUT], length: 0 }),
             lines: Mutex::new(Lines::new()),
             due: Signal::new(),
+            skipped: Cell::new(0),
             returned: Signal::new(),
         }
     }
@@ -143,6 +148,7 @@ impl Port {
                 return Err(CallError::Absent);
             }
             place.state.set(State::Queued);
+            self.skipped.set(0);
             self.due.signal(());
             loop {
                 place.moved.wait().await;
@@ -160,6 +166,7 @@ impl Port {
             Err(_) => {
                 return Err(match place.state.get() {
                     State::Taken | State::Queued => CallError::Late,
+                    _ if self.skipped.get() > 0 => CallError::LongAnswer(self.skipped.get()),
                     _ => CallError::Silent,
                 });
             }
@@ -167,7 +174,9 @@ impl Port {
         let lines = self.lines.lock().await;
         let answer = Value::parse(lines.current()).ok().and_then(|line| {
             Message::all(line).find_map(|message| match message {
-                Message::Result { id: answered, result } if answered == id => Some(Answer::Result(result)),
+                Message::Result { id: Some(answered), result } if answered == id => {
+                    Some(Answer::Result(result))
+                }
                 Message::Error { id: Some(answered), message, .. } if answered == id => {
                     Some(Answer::Error(message))
                 }
@@ -221,6 +230,16 @@ impl Port {
         self.places.iter().any(|place| matches!(place.state.get(), State::Sending(_) | State::Sent(_)))
     }
 
+    /// Whether the answer to this request is waited for.
+    pub(super) fn waits_for(&self, id: Id) -> bool {
+        self.places.iter().any(|place| place.state.get() == State::Sent(id))
+    }
+
+    /// A line of this size was too long to be read. Whoever gets no answer learns that it may have been that.
+    pub(super) fn skipped(&self, size: usize) {
+        self.skipped.set(size);
+    }
+
     /// Waits until something is to be sent.
     pub(super) async fn due(&self) {
         self.due.wait().await;
@@ -246,15 +265,14 @@ impl Port {
     }
 
     /// The answer to request `id` is in the current line, which is not locked. Returns when whoever waits for it has read
-    /// it; at once, and with `false`, if nobody does.
-    pub(super) async fn answered(&self, id: Id) -> bool {
+    /// it; at once if nobody does.
+    pub(super) async fn answered(&self, id: Id) {
         let Some(place) = self.places.iter().find(|place| place.state.get() == State::Sent(id)) else {
-            return false;
+            return;
         };
         self.returned.reset();
         place.settle(State::Answered(id));
         self.returned.wait().await;
-        true
     }
 }
 

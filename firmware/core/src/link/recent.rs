@@ -20,10 +20,12 @@ impl Recent {
         self.0.clear();
     }
 
-    /// Remembers a line, and returns how it is shown.
+    /// Remembers a line, and returns how it is shown. The same again is remembered once.
     pub(super) fn add(&mut self, line: &[u8]) -> Quote {
         let quote = quote(line);
-        self.0.write(quote.clone());
+        if self.last() != Some(quote.as_str()) {
+            self.0.write(quote.clone());
+        }
         quote
     }
 

@@ -19,8 +19,8 @@ pub type Id = u32;
 pub enum Message<'a> {
     /// The answer to one of the hub's requests.
     Result {
-        /// Which one.
-        id: Id,
+        /// Which one; none if it is not a number of the hub's.
+        id: Option<Id>,
         /// What it asked for.
         result: Value<'a>,
     },
@@ -74,7 +74,7 @@ impl<'a> Message<'a> {
                 message: error.get("message").and_then(|message| message.as_text()),
                 data: error.get("data"),
             }),
-            (None, Some(result)) => Some(Self::Result { id: number?, result }),
+            (None, Some(result)) => Some(Self::Result { id: number, result }),
             (None, None) => None,
         }
     }

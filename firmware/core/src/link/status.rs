@@ -43,6 +43,8 @@ pub enum Loss {
     Version,
     /// It has forgotten that it was greeted: it has restarted.
     Restarted,
+    /// It answers with a line that is too long to be read.
+    TooLong,
     /// Its list of tools is not one.
     Unlisted,
     /// The line ended.
@@ -63,6 +65,7 @@ impl Loss {
             Self::Refused => "it refused",
             Self::Version => "it speaks another version of MCP",
             Self::Restarted => "it has restarted",
+            Self::TooLong => "its answer is longer than a line may be",
             Self::Unlisted => "its list of tools cannot be read",
             Self::Closed => "the line is closed",
             Self::Unreadable => "the line cannot be read",

@@ -21,7 +21,7 @@ fn frame(bytes: &[u8], mut sizes: impl Iterator<Item = usize>) -> Vec<Result<Vec
         while let Some(line) = lines.next_line() {
             out.push(match line {
                 Line::Whole(line) => Ok(line.to_vec()),
-                Line::TooLong(length) => Err(length),
+                Line::TooLong { length, .. } => Err(length),
             });
         }
         if rest.is_empty() {
@@ -78,7 +78,7 @@ proptest! {
             0u64..20_000,
         ), 0..60),
     ) {
-        let (mut client, registry) = (Client::new(), Registry::new());
+        let (mut client, registry) = (Client::new(0), Registry::new());
         let mut now = Instant::MIN;
         for (member, value, id, pause) in messages {
             let mut sends = 0;
@@ -107,7 +107,7 @@ struct Table {
 
 impl Table {
     fn new() -> Self {
-        Self { client: Client::new(), registry: Registry::new(), now: Instant::MIN, last_id: 0 }
+        Self { client: Client::new(0), registry: Registry::new(), now: Instant::MIN, last_id: 0 }
     }
 
     /// What the client has to say now.

@@ -31,13 +31,15 @@ pub struct Around<'a> {
     pub notices: &'a Notices,
     /// What to check when the controller is not reached.
     pub hint: &'a str,
+    /// Differs from one start to the next.
+    pub seed: u64,
 }
 
 /// Keeps the link for ever. Whatever comes or does not come, it goes on.
 pub async fn run<R: Read, W: Write>(rx: R, tx: W, around: &Around<'_>) -> ! {
     let mut wire = Wire {
         around,
-        client: Client::new(),
+        client: Client::new(around.seed),
         pen: Pen { tx, torn: false, own: [0; limits::LINE_OWN] },
         recent: Recent::new(),
         noise: 0,
@@ -52,14 +54,11 @@ pub async fn run<R: Read, W: Write>(rx: R, tx: W, around: &Around<'_>) -> ! {
             Heard::Nothing => {}
             Heard::Answers(ids) => {
                 for id in ids {
-                    if !around.port.answered(id).await {
-                        debug!("controller: an answer to request {}, which nobody waits for", id);
-                    }
+                    around.port.answered(id).await;
                 }
             }
             Heard::End(why) => {
                 wire.lost(why);
-                wire.tell();
                 // The rest of a broken line belongs to nothing that comes later.
                 around.port.lines.lock().await.clear();
                 // Without a line there is nothing to read until the next attempt.
@@ -86,7 +85,7 @@ struct Wire<'a, W> {
     recent: Recent,
     /// Lines that were not JSON-RPC, since the controller was last reached.
     noise: u32,
-    /// Lines that were too long, ever.
+    /// Lines that were too long, since the controller was last reached.
     too_long: u32,
     /// People were told that the controller is gone.
     is_missed: bool,
@@ -100,14 +99,14 @@ impl<W: Write> Wire<'_, W> {
             let busy = port.is_waiting();
             let Some(message) = self.client.poll(Instant::now(), busy, registry) else { break };
             if let Err(why) = self.pen.write(message).await {
-                self.lost(why);
+                return self.lost(why);
             }
             self.tell();
         }
         self.tell();
         while let Some(id) = port.next_abandoned() {
             if let Err(why) = self.pen.write(Outgoing::Cancelled(id)).await {
-                self.lost(why);
+                return self.lost(why);
             }
         }
         while let Some(call) = port.next_queued(|| self.client.next_id()) {
@@ -116,10 +115,9 @@ impl<W: Write> Wire<'_, W> {
             drop(outbox);
             match written {
                 Ok(()) => call.sent(),
-                Err(why) => self.lost(why),
+                Err(why) => return self.lost(why),
             }
         }
-        self.tell();
     }
 
     /// Waits for a line, for something to send, or for the client's next moment.
@@ -129,7 +127,7 @@ impl<W: Write> Wire<'_, W> {
         let heard = select3(next_line(&mut lines, rx), Timer::at(self.client.deadline()), port.due()).await;
         match heard {
             Either3::First(Ok(Line::Whole(line))) => self.read(line).await,
-            Either3::First(Ok(Line::TooLong(length))) => {
+            Either3::First(Ok(Line::TooLong { length, is_json })) => {
                 self.too_long = self.too_long.saturating_add(1);
                 if self.too_long == 1 {
                     warn!(
@@ -139,6 +137,11 @@ impl<W: Write> Wire<'_, W> {
                     );
                 } else {
                     debug!("controller: {} lines were too long so far", self.too_long);
+                }
+                self.recent.add(b"(a line that is too long)");
+                if is_json {
+                    port.skipped(length);
+                    self.client.noticed_long_line();
                 }
                 Heard::Nothing
             }
@@ -159,10 +162,14 @@ impl<W: Write> Wire<'_, W> {
                     Reaction::Reply(reply) => {
                         if let Err(why) = self.pen.write(reply).await {
                             self.lost(why);
+                            break;
                         }
                     }
-                    // More than can be waited for belong to nobody.
-                    Reaction::Answer(id) => drop(answers.push(id)),
+                    // There are as many places as calls.
+                    Reaction::Answer(id) if self.around.port.waits_for(id) => drop(answers.push(id)),
+                    Reaction::Answer(id) => {
+                        debug!("controller: an answer to request {}, which nobody waits for", id);
+                    }
                 }
             }
         }
@@ -190,11 +197,12 @@ impl<W: Write> Wire<'_, W> {
 
     fn lost(&mut self, why: Loss) {
         self.client.lost(Instant::now(), why, self.around.registry);
+        self.tell();
     }
 
     /// Makes known what has changed.
     fn tell(&mut self) {
-        let Around { port, registry, notices, hint } = *self.around;
+        let Around { port, registry, notices, hint, .. } = *self.around;
         let controller = self.client.controller();
         port.status().update(self.client.state(), controller);
         if let Some(news) = self.client.take_news() {
@@ -204,6 +212,7 @@ impl<W: Write> Wire<'_, W> {
                 News::Ready { .. } => {
                     port.open();
                     self.noise = 0;
+                    self.too_long = 0;
                     self.is_missed = false;
                     self.recent.clear();
                 }

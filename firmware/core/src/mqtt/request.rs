@@ -67,6 +67,8 @@ pub enum Refusal {
     WrongFormat,
     /// The allowed tools are no list.
     WrongAllowed,
+    /// The tool after which a list was to go on is not there.
+    GoneAfter,
     /// A member that has to be a string is not, or is missing.
     NotText(&'static str),
     /// A member is longer than this many bytes.
@@ -142,6 +144,9 @@ impl fmt::Display for Refusal {
                 f.write_str("Unknown request; the hub answers")?;
                 let mut names = REQUESTS.iter().map(|(name, _)| name);
                 names.try_for_each(|name| write!(f, " {name}"))
+            }
+            Self::GoneAfter => {
+                f.write_str("'after' is no tool; the tools may have changed: list them from the start")
             }
             Self::NotText(name) => write!(f, "'{name}' must be a string"),
             Self::LongText(name, most) => {

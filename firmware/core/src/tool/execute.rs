@@ -100,8 +100,11 @@ pub async fn execute<H: Handlers>(
         }
     };
     let outcome = if reply.room() < EPILOGUE {
-        let words = format_args!("The result of '{name}' is too large to send");
-        Err(Fault::Told(Failure::new(ErrorType::TooLarge, words)))
+        let words = format_args!("'{name}' was done, but its result is too large to send");
+        let failure = Failure::new(ErrorType::TooLarge, words);
+        Err(Fault::Told(
+            failure.instructing("It was done; do not repeat the call. Ask for less, if you can."),
+        ))
     } else {
         called
     };
@@ -110,6 +113,7 @@ pub async fn execute<H: Handlers>(
     match &outcome {
         Ok(success) => {
             let result = excerpt(reply.since(before));
+            let result = result.strip_prefix("\"success\":true,\"result\":").unwrap_or(result);
             info!("tool {} {} in {} ms: {}", name.as_str(), arguments, milliseconds, result);
             success.write(reply);
         }
@@ -229,7 +233,7 @@ impl Call<'_, '_> {
             composed.unwrap_or_else(|| Err(gone(name)))
         };
         let success = handlers.call(compose, |answer| self.take(answer)).await??;
-        debug!("Tool {} completed successfully", name.as_str());
+        trace!("Tool {} completed successfully", name.as_str());
         Ok(success)
     }
 
@@ -237,7 +241,7 @@ impl Call<'_, '_> {
     fn take(&mut self, answer: Answer<'_>) -> Result<Success, Fault> {
         match answer {
             Answer::Error(Some(message)) => {
-                self.refused(|reply| reply.field("error", message));
+                self.refused(|reply| reply.value(message));
                 Err(Fault::Written)
             }
             Answer::Error(None) => {
@@ -246,10 +250,7 @@ impl Call<'_, '_> {
             Answer::Result(result) => {
                 let content = result.get("content").unwrap_or(Value::NULL);
                 if result.get("isError").is_some_and(|is_error| is_error.text() == "true") {
-                    self.refused(|reply| {
-                        reply.key("error");
-                        reply.string(|out| write_texts(content, out));
-                    });
+                    self.refused(|reply| reply.string(|out| write_texts(content, out)));
                     return Err(Fault::Written);
                 }
                 self.reply.field("success", true);
@@ -259,28 +260,45 @@ impl Call<'_, '_> {
                     self.reply.string(|out| write_texts(content, out));
                     return Ok(Success::PLAIN);
                 };
+                let before = self.reply.mark();
                 self.reply.field("result", structured);
-                // In words, for the person.
-                let words = Texts(content);
-                Ok(if content.items().next().is_some() {
-                    Success::saying(format_args!("{words}"))
-                } else {
-                    Success::PLAIN
-                })
+                if self.reply.room() < EPILOGUE {
+                    // The words may be shorter.
+                    self.reply.rewind(before);
+                    self.reply.key("result");
+                    self.reply.string(|out| write_texts(content, out));
+                    return Ok(Success::PLAIN);
+                }
+                Ok(spoken(content))
             }
         }
     }
 
+    /// Says that the controller refused, in its own words, which `error` writes.
     fn refused(&mut self, error: impl FnOnce(&mut Writer<'_>)) {
         self.reply.field("success", false);
+        self.reply.key("error");
         let before = self.reply.mark();
         error(self.reply);
-        error!(
-            "Tool {} failed: the controller says {}",
-            self.name.as_str(),
-            excerpt(self.reply.since(before))
-        );
+        let words = excerpt(self.reply.since(before)).trim_matches('"');
+        error!("Tool {} failed: {}", self.name.as_str(), words);
         self.reply.field("error_type", ErrorType::ExecutionError.as_str());
+    }
+}
+
+/// What the person hears of a structured result: its words, unless they are the same JSON once more.
+fn spoken(content: Value<'_>) -> Success {
+    let mut texts = content.items().filter_map(|item| item.get("text")?.as_text());
+    let is_json = |text: &Text<'_>| {
+        text.chars().find(|next| !next.is_whitespace()).is_some_and(|next| "{[".contains(next))
+    };
+    match texts.next() {
+        Some(text) if !is_json(&text) => {
+            let words = text.excerpt::<{ limits::OUTCOME_TEXT - 4 }>();
+            let dots = if text.chars().count() > words.chars().count() { "…" } else { "" };
+            Success::saying(format_args!("{words}{dots}"))
+        }
+        _ => Success::PLAIN,
     }
 }
 

@@ -68,7 +68,7 @@ impl Format {
         let mut has_begun = after.is_none();
         registry.each(|name, tool| {
             if !has_begun {
-                has_begun = after == Some(name);
+                has_begun = after == Some(name) || after == Some(tool.name);
                 return ControlFlow::Continue(());
             }
             if !allowed.is_none_or(|allowed| is_allowed(allowed, name, tool)) {

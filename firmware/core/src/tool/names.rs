@@ -31,7 +31,11 @@ pub fn normalise(
     let table = MAPPED.iter().find(|(name, _)| *name == tool).map_or(&[][..], |(_, pairs)| pairs);
     let mut differs = false;
     out.object(|out| {
-        for (name, value) in arguments.members() {
+        for (place, (name, value)) in arguments.members().enumerate() {
+            // Of several the last counts, for the check and for the controller alike.
+            if arguments.members().skip(place + 1).any(|(later, _)| later == name) {
+                continue;
+            }
             // By another one that becomes the same, or that is the same and may have to stay.
             let is_taken = |other: Text<'_>| {
                 let becomes = renamed(table, other).eq(renamed(table, name));
@@ -52,7 +56,8 @@ pub fn normalise(
     Ok(differs)
 }
 
-/// The name by the table, or else `new_parameter_name` as `newParameterName`. Underscores at the ends stay.
+/// The name by the table, or else `new_parameter_name` as `newParameterName`. Underscores stay at the ends, and where no
+/// small letter follows.
 fn renamed<'a>(table: &'a [(&'a str, &'a str)], name: Text<'a>) -> impl Iterator<Item = char> + 'a {
     let mapped = table.iter().find(|(from, _)| name == **from).map(|(_, to)| *to);
     let mut rest = if mapped.is_some() { None } else { Some(name.chars().peekable()) };
@@ -62,7 +67,7 @@ fn renamed<'a>(table: &'a [(&'a str, &'a str)], name: Text<'a>) -> impl Iterator
         let character = rest.next()?;
         if character == '_'
             && is_inside
-            && let Some(next) = rest.next_if(|next| next.is_ascii_alphanumeric())
+            && let Some(next) = rest.next_if(|next| next.is_ascii_lowercase())
         {
             return Some(next.to_ascii_uppercase());
         }

@@ -63,7 +63,8 @@ impl LeftOut {
     }
 }
 
-/// All tools that can be called. Finding one takes the same time however many there are.
+/// All tools that can be called. Finding one, or that there is none, takes about the same time however many there are,
+/// unless tools have prefixes of their own: those are looked for one by one.
 ///
 /// Shared within one hub: whoever looks at tools does so in a closure, which must not change them.
 pub struct Registry {
@@ -75,6 +76,8 @@ struct Shelf {
     tools: FnvIndexMap<Name, Entry, { limits::TOOLS }>,
     texts: Texts,
     prefix: Prefix,
+    /// Whether a tool has a prefix of its own.
+    has_own_prefixes: bool,
     /// Why tools may be missing.
     absence: Option<&'static str>,
 }
@@ -100,6 +103,7 @@ impl Registry {
                 tools: FnvIndexMap::new(),
                 texts: Texts::new(),
                 prefix: Prefix::new(),
+                has_own_prefixes: false,
                 absence: None,
             }),
         }
@@ -109,6 +113,7 @@ impl Registry {
     pub fn reset(&self, prefix: &str) {
         self.change(|shelf| {
             shelf.tools.clear();
+            shelf.has_own_prefixes = false;
             shelf.texts.compact(&mut []);
             shelf.absence = None;
             shelf.prefix = Prefix::try_from(prefix).unwrap_or_else(|_| {
@@ -215,6 +220,7 @@ impl Shelf {
             return Err(Full);
         };
         tell_unknown_keywords(tool.name, tool.schema);
+        self.has_own_prefixes |= tool.prefix.is_some();
         match self.tools.insert(name, Entry::Own(tool)) {
             Ok(None) => {
                 debug!("tools: {} registered", tool.name);
@@ -238,7 +244,7 @@ impl Shelf {
         // The few tools with a prefix of their own are looked for one by one.
         let with_own_prefix = || {
             let is_it = |entry: &Entry| matches!(entry, Entry::Own(tool) if tool.prefix.is_some() && tool.name == name);
-            self.tools.iter().find(|(_, entry)| is_it(entry))
+            self.tools.iter().take_while(|_| self.has_own_prefixes).find(|(_, entry)| is_it(entry))
         };
         by_final.or_else(decorated).or_else(with_own_prefix)
     }
