@@ -15,6 +15,7 @@ use host_sim::network::Network;
 use host_sim::options::{Command, Options};
 use host_sim::zwave::Home;
 use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::signal::unix::{SignalKind, signal};
 
 /// How long a question may take, from the start of the hub.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -75,6 +76,8 @@ async fn run(
     network: Network,
     flash: impl MultiwriteNorFlash,
 ) -> i32 {
+    // From now on: who reads what is printed below may interrupt at once.
+    let Ok(mut interrupt) = signal(SignalKind::interrupt()) else { return 1 };
     let home = Home::new(hub::random_seed());
     let line = match &options.link {
         Spec::Sim => link::to_home(&home),
@@ -89,7 +92,7 @@ async fn run(
                 None => talk(network.clone(), settings, options, &home).await,
             }
         } => code,
-        _ = tokio::signal::ctrl_c() => 0,
+        _ = interrupt.recv() => 0,
     }
 }
 
