@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Modules use those above them in this list, never those below: [`limits`], `log`, [`seam`], [`config`],
-//! [`json`], [`math`], [`schema`], [`store`], [`service`], [`notice`], [`tool`], [`link`], [`tools`], [`mqtt`], [`hub`]. All memory is
+//! [`json`], [`math`], [`schema`], [`store`], [`service`], [`notice`], [`tool`], [`link`], [`tools`], [`chat`], [`mqtt`], [`hub`]. All memory is
 //! the caller's ([`Memory`]), every capacity is a constant in [`limits`], and nothing here panics on what a
 //! wire brings.
 #![no_std]
@@ -32,6 +32,7 @@ extern crate std;
 
 mod log;
 
+pub mod chat;
 pub mod config;
 pub mod hub;
 pub mod json;

@@ -233,3 +233,53 @@ pub const DOCUMENT: usize = 3072;
 
 /// An expression that selects documents, and with it the work of matching.
 pub const EXPRESSION: usize = 256;
+
+/// What is said in one conversation, with the calls and their results. Some ten turns of a few sentences each, or one
+/// with a page of results; a model reads it all again with every question.
+pub const HISTORY: usize = 5 * 1024;
+
+/// The most that one result of a tool, or one answer, takes of a [`HISTORY`]; the rest is cut. Half, so that a second one
+/// still fits.
+pub const RESULT: usize = HISTORY / 2;
+
+/// What is kept free in a [`HISTORY`] for every call without a result, so that it can have one: the beginning of the
+/// result, and the mark that it was cut.
+pub const RESULT_LEAST: usize = 96;
+
+/// What is kept free in a [`HISTORY`] for the last words of a turn, so that it can end.
+pub const ANSWER_LEAST: usize = 128;
+
+/// Calls that a model may make at once. Those after that are left out; it sees that, and can make them again.
+pub const CALLS_AT_ONCE: usize = 8;
+
+/// The id of a call. Providers make some of 24 to 40 characters; a longer one is replaced.
+pub const CALL_ID: usize = 64;
+
+/// How much is kept of arguments that are no JSON object, for the model to see what it did.
+pub const WRONG_ARGUMENTS: usize = 256;
+
+/// Rounds of calls that a model may ask for in one turn, if the rule does not say. People wait some seconds for each.
+pub const ITERATIONS: u8 = 5;
+
+/// The most that a rule may allow.
+pub const ITERATIONS_MOST: u8 = 16;
+
+/// Length of an answer in tokens, if the rule does not say: some 400 words, more than anybody listens to, or a handful
+/// of calls with arguments.
+pub const TOKENS: u32 = 600;
+
+/// The most that a rule may allow. An answer has to fit into a reply in the end.
+pub const TOKENS_MOST: u32 = 8192;
+
+/// The tokens that Ollama is to keep in view: its own default is less than a question with tools, and it drops the
+/// beginning without a word.
+pub const OLLAMA_CONTEXT: u32 = 8192;
+
+/// The name of a model, with its vendor and version.
+pub const MODEL: usize = 96;
+
+/// A name between the braces of a template. A longer text between braces is none.
+pub const TEMPLATE_NAME: usize = 64;
+
+/// Room in a chat reply for one call in its shortest form, beside the names in it.
+pub const CALL_LEAST: usize = 160;

@@ -1,0 +1,391 @@
+//! Response rules: how the hub answers, as data.
+//!
+//! A rule is a JSON object, built in or set by a person:
+//!
+//! ```json
+//! {
+//!   "name": "kitchen",
+//!   "service": "ollama",
+//!   "model": "qwen3:8b",
+//!   "prompt": "You help in the {{satellite.room}}. {{rag_context}}",
+//!   "max_tokens": 300,
+//!   "temperature": 0.4,
+//!   "thinking": false,
+//!   "tools": {"enabled": true, "allowed_tools": ["datetime", "search"], "max_iterations": 3},
+//!   "context": "recipes/*,guidelines/voice",
+//!   "intents": ["cooking"]
+//! }
+//! ```
+//!
+//! Only `name` is needed. What is left out is as in the rule that it stands on, which is [`DEFAULT`] if nothing else is
+//! said; but tools and intents a rule has only if it says so itself.
+
+use core::fmt;
+
+use crate::json::{self, Kind, Text, Value};
+use crate::limits;
+use crate::store::Expression;
+use crate::store::content::Malformed;
+
+/// The rule for whatever has no other.
+pub const DEFAULT: &str = r#"{
+    "name": "default",
+    "service": "anthropic",
+    "model": "claude-haiku-4-5",
+    "prompt": "You are Hearthwave, the voice of a home. You answer questions and control the home with the tools you are given. Say what you did, in one to three short sentences without Markdown, in the language of the person. Never claim to have done what no tool has confirmed; if a tool fails, say so and what can be tried.\n\n{{rag_context}}",
+    "tools": {"enabled": true},
+    "context": "guidelines",
+    "intents": []
+}"#;
+
+/// For satellites that speak the answer: as short as can be.
+pub const BRIEF: &str = r#"{
+    "name": "brief",
+    "prompt": "You are Hearthwave, the voice of a home. Your answer is spoken aloud in the {{satellite.room}}: one short sentence, no lists, no Markdown, no links, in the language of the person. Use the tools you are given; never claim to have done what no tool has confirmed.\n\n{{rag_context}}",
+    "max_tokens": 200,
+    "tools": {"enabled": true, "max_iterations": 3},
+    "intents": ["voice"]
+}"#;
+
+/// All built-in rules. A rule of somebody's with the same name takes the place of one.
+pub const BUILT_IN: [&str; 2] = [DEFAULT, BRIEF];
+
+/// Who provides the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's chat completions, and whoever follows them.
+    OpenAi,
+    /// Ollama's chat.
+    Ollama,
+}
+
+impl Service {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Anthropic, Self::OpenAi, Self::Ollama];
+
+    /// As it stands in a rule, a topic and a reply.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenAi => "openai",
+            Self::Ollama => "ollama",
+        }
+    }
+}
+
+/// A response rule, borrowed from its JSON text.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule<'a> {
+    /// By which a request asks for it.
+    pub name: Text<'a>,
+    /// Who answers.
+    pub service: Service,
+    /// With which model.
+    pub model: Text<'a>,
+    /// The template of the system prompt.
+    pub prompt: Text<'a>,
+    /// Most tokens of an answer.
+    pub max_tokens: u32,
+    /// How adventurous the model is, if that is not left to the provider. Some models refuse to be told.
+    pub temperature: Option<f64>,
+    /// Whether the model is told to think before it answers, or not to, by a service that has a switch for that. What it
+    /// thinks counts as part of the answer's tokens, and is not kept. Some models refuse to be told.
+    pub thinking: Option<bool>,
+    /// What the model may call.
+    pub tools: Tools<'a>,
+    /// The documents that fill `{{rag_context}}`.
+    pub context: Option<Expression<'a>>,
+    /// An array with the intents that it is for.
+    intents: Value<'a>,
+}
+
+/// What a rule says about tools.
+#[derive(Clone, Copy, Debug)]
+pub struct Tools<'a> {
+    /// Whether the model may call any.
+    pub enabled: bool,
+    /// An array with the names of those it may call, if not all.
+    pub allowed: Option<Value<'a>>,
+    /// How many rounds of calls it may ask for.
+    pub max_iterations: u8,
+}
+
+impl Tools<'_> {
+    /// None.
+    const OFF: Self = Self { enabled: false, allowed: None, max_iterations: limits::ITERATIONS };
+
+    /// Whether the model may call the tool that goes by one of these names.
+    pub fn allows(&self, names: [&str; 2]) -> bool {
+        self.enabled
+            && self.allowed.is_none_or(|allowed| {
+                allowed
+                    .items()
+                    .filter_map(|item| item.as_text())
+                    .any(|item| names.iter().any(|name| item == **name))
+            })
+    }
+}
+
+/// What is wrong with a rule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RuleError<'a> {
+    /// It is not JSON.
+    NotJson(json::Error),
+    /// A member is not what it must be. An empty name stands for the whole.
+    Member(&'static str, Must),
+    /// There is no such member.
+    Unknown(Text<'a>),
+    /// The expression that selects documents cannot be read.
+    Context(Malformed),
+}
+
+/// What a member of a rule must be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(missing_docs, reason = "their words say it")]
+pub enum Must {
+    Object,
+    Switch,
+    Text,
+    Names,
+    Service,
+    Expression,
+    /// With at least one character and at most so many bytes.
+    Name(usize),
+    /// A whole number in between.
+    Whole(u32, u32),
+    /// A number in between.
+    Number(u32, u32),
+}
+
+impl fmt::Display for Must {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Object => f.write_str("an object"),
+            Self::Switch => f.write_str("true or false"),
+            Self::Text => f.write_str("a text"),
+            Self::Names => f.write_str("an array of names"),
+            Self::Service => f.write_str("\"anthropic\", \"openai\" or \"ollama\""),
+            Self::Expression => f.write_str("an expression like \"category/pattern\", without escapes"),
+            Self::Name(most) => write!(f, "a text of 1 to {most} bytes, without escapes"),
+            Self::Whole(least, most) => write!(f, "a whole number from {least} to {most}"),
+            Self::Number(least, most) => write!(f, "a number from {least} to {most}"),
+        }
+    }
+}
+
+impl fmt::Display for RuleError<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotJson(error) => write!(f, "the rule is {error}"),
+            Self::Member("", must) => write!(f, "the rule must be {must}"),
+            Self::Member(name, must) => write!(f, "'{name}' must be {must}"),
+            Self::Unknown(name) => {
+                write!(f, "a rule has no member '{}'", name.excerpt::<{ limits::QUOTE }>())
+            }
+            Self::Context(malformed) => write!(f, "'context': {malformed}"),
+        }
+    }
+}
+
+impl core::error::Error for RuleError<'_> {}
+
+impl<'a> Rule<'a> {
+    /// Reads a rule that stands on [`DEFAULT`].
+    pub fn parse(text: &'a str) -> Result<Self, RuleError<'a>> {
+        Self::root(DEFAULT)?.over(text)
+    }
+
+    /// Reads a rule that stands on this one: what it does not say is as it is here, except for tools and intents.
+    pub fn over(&self, text: &'a str) -> Result<Self, RuleError<'a>> {
+        let rule = Value::parse(text.as_bytes()).map_err(RuleError::NotJson)?;
+        if rule.kind() != Kind::Object {
+            return Err(RuleError::Member("", Must::Object));
+        }
+        let name = short(rule.get("name"), "name", limits::NAME)?;
+        let mut read = Self { name, tools: Tools::OFF, intents: Value::NULL, ..*self };
+        for (member, value) in rule.members() {
+            read.take(member, value)?;
+        }
+        Ok(read)
+    }
+
+    /// Whether it is for this intent.
+    pub fn is_for(&self, intent: &str) -> bool {
+        self.intents.items().filter_map(|item| item.as_text()).any(|item| item == *intent)
+    }
+
+    /// Reads a rule that stands on none.
+    fn root(text: &'a str) -> Result<Self, RuleError<'a>> {
+        let rule = Value::parse(text.as_bytes()).map_err(RuleError::NotJson)?;
+        let root = Self {
+            name: short(rule.get("name"), "name", limits::NAME)?,
+            service: Service::Anthropic,
+            model: short(rule.get("model"), "model", limits::MODEL)?,
+            prompt: words(rule.get("prompt"))?,
+            max_tokens: limits::TOKENS,
+            temperature: None,
+            thinking: None,
+            tools: Tools::OFF,
+            context: None,
+            intents: Value::NULL,
+        };
+        root.over(text)
+    }
+
+    fn take(&mut self, member: Text<'a>, value: Value<'a>) -> Result<(), RuleError<'a>> {
+        const KNOWN: [&str; 10] = [
+            "name",
+            "service",
+            "model",
+            "prompt",
+            "max_tokens",
+            "temperature",
+            "thinking",
+            "tools",
+            "context",
+            "intents",
+        ];
+        let is_null = value.kind() == Kind::Null;
+        match KNOWN.into_iter().find(|known| member == **known) {
+            // Read before.
+            Some("name") => {}
+            Some("service") => {
+                let named = |service: &Service| value.as_text().is_some_and(|name| name == *service.name());
+                let service = Service::ALL.into_iter().find(named);
+                self.service = service.ok_or(RuleError::Member("service", Must::Service))?;
+            }
+            Some("model") => self.model = short(Some(value), "model", limits::MODEL)?,
+            Some("prompt") => self.prompt = words(Some(value))?,
+            Some("max_tokens") => {
+                self.max_tokens = whole(value, "max_tokens", 1, limits::TOKENS_MOST)?;
+            }
+            Some("temperature") if is_null => self.temperature = None,
+            Some("temperature") => {
+                let number = Some(value).filter(|value| value.kind() == Kind::Number);
+                let number: Option<f64> = number.and_then(|value| value.text().parse().ok());
+                let number = number.filter(|number| (0.0..=2.0).contains(number));
+                self.temperature = Some(number.ok_or(RuleError::Member("temperature", Must::Number(0, 2)))?);
+            }
+            Some("thinking") if is_null => self.thinking = None,
+            Some("thinking") => self.thinking = Some(switch(value, "thinking")?),
+            Some("tools") => self.tools.take(value)?,
+            Some("context") if is_null => self.context = None,
+            Some("context") => {
+                let text = value.as_text().and_then(|text| text.plain());
+                let text = text.ok_or(RuleError::Member("context", Must::Expression))?;
+                self.context = Some(Expression::parse(text).map_err(RuleError::Context)?);
+            }
+            Some("intents") => self.intents = names(value, "intents")?,
+            _ => return Err(RuleError::Unknown(member)),
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Tools<'a> {
+    fn take(&mut self, tools: Value<'a>) -> Result<(), RuleError<'a>> {
+        if tools.kind() != Kind::Object {
+            return Err(RuleError::Member("tools", Must::Object));
+        }
+        for (member, value) in tools.members() {
+            if member == *"enabled" {
+                self.enabled = switch(value, "tools.enabled")?;
+            } else if member == *"allowed_tools" {
+                let all = value.kind() == Kind::Null;
+                self.allowed = if all { None } else { Some(names(value, "tools.allowed_tools")?) };
+            } else if member == *"max_iterations" {
+                let most = limits::ITERATIONS_MOST;
+                let number = whole(value, "tools.max_iterations", 0, most.into())?;
+                // None stands for the usual number.
+                self.max_iterations = match u8::try_from(number) {
+                    Ok(0) | Err(_) => limits::ITERATIONS,
+                    Ok(number) => number,
+                };
+            } else {
+                return Err(RuleError::Unknown(member));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn short<'a>(value: Option<Value<'a>>, name: &'static str, most: usize) -> Result<Text<'a>, RuleError<'a>> {
+    let text = value.and_then(|value| value.as_text()).filter(|text| text.plain().is_some());
+    text.filter(|text| (1..=most).contains(&text.escaped().len()))
+        .ok_or(RuleError::Member(name, Must::Name(most)))
+}
+
+fn switch<'a>(value: Value<'a>, name: &'static str) -> Result<bool, RuleError<'a>> {
+    match value.text() {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(RuleError::Member(name, Must::Switch)),
+    }
+}
+
+fn words(value: Option<Value<'_>>) -> Result<Text<'_>, RuleError<'_>> {
+    value.and_then(|value| value.as_text()).ok_or(RuleError::Member("prompt", Must::Text))
+}
+
+fn whole<'a>(value: Value<'a>, name: &'static str, least: u32, most: u32) -> Result<u32, RuleError<'a>> {
+    let number = value.as_integer().and_then(|number| u32::try_from(number).ok());
+    number
+        .filter(|number| (least..=most).contains(number))
+        .ok_or(RuleError::Member(name, Must::Whole(least, most)))
+}
+
+fn names<'a>(value: Value<'a>, name: &'static str) -> Result<Value<'a>, RuleError<'a>> {
+    let are_names = value.kind() == Kind::Array && value.items().all(|item| item.kind() == Kind::String);
+    if are_names { Ok(value) } else { Err(RuleError::Member(name, Must::Names)) }
+}
+
+/// Which rule a request wants.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted<'a> {
+    /// The one of this name.
+    pub name: Option<&'a str>,
+    /// One for this intent.
+    pub intent: Option<&'a str>,
+}
+
+/// How well a rule suits, from worst to best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    /// It is the default.
+    Default,
+    /// It is for the intent.
+    Intent,
+    /// It is asked for by name.
+    Named,
+}
+
+impl Wanted<'_> {
+    /// How well a rule suits; not at all if `None`. The best of all rules is the one to take, and of several equals the
+    /// first. If a name is asked for and the best is less than [`Rank::Named`], there is no such rule.
+    pub fn rank(&self, rule: &Rule<'_>) -> Option<Rank> {
+        if self.name.is_some_and(|name| rule.name == *name) {
+            return Some(Rank::Named);
+        }
+        if self.intent.is_some_and(|intent| rule.is_for(intent)) {
+            return Some(Rank::Intent);
+        }
+        (rule.name == *"default").then_some(Rank::Default)
+    }
+
+    /// The best of these rules and the built-in ones, of which those count whose name is not taken.
+    pub fn choose<'r>(&self, rules: impl Iterator<Item = Rule<'r>> + Clone) -> Option<(Rule<'r>, Rank)> {
+        let is_free = |rule: &Rule<'r>| rules.clone().all(|other| other.name != rule.name);
+        let built_in = BUILT_IN.iter().filter_map(|text| Rule::parse(text).ok()).filter(is_free);
+        let mut best: Option<(Rule<'r>, Rank)> = None;
+        for rule in rules.clone().chain(built_in) {
+            if let Some(rank) = self.rank(&rule)
+                && best.is_none_or(|(_, other)| rank > other)
+            {
+                best = Some((rule, rank));
+            }
+        }
+        best
+    }
+}

@@ -1,0 +1,5 @@
+//! What the parts of a conversation do, alone and together.
+
+mod prompts;
+mod rule;
+mod template;

@@ -1,0 +1,119 @@
+//! Prompts that people call by name.
+
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+use proptest::prelude::*;
+
+use crate::chat::prompts::{Invocation, PROMPTS, describe};
+use crate::tools::TOOLS;
+
+fn find(message: &str) -> Option<(&'static str, Vec<String>)> {
+    let found = Invocation::find(message).unwrap()?;
+    Some((found.prompt.name, found.args().map(String::from).collect()))
+}
+
+#[test]
+fn a_prompt_is_called_with_arguments() {
+    for (message, name, args) in [
+        ("@status", "status", &[][..]),
+        ("  @status kitchen hall ", "status", &["kitchen", "hall"]),
+        ("@status \"living room\" 'big lamp'\tfan", "status", &["living room", "big lamp", "fan"]),
+        ("@explain why it's \"off", "explain", &["why", "it's", "\"off"]),
+        ("@explain '' a", "explain", &["", "a"]),
+        ("@explain 'a'b c'", "explain", &["'a'b", "c'"]),
+        ("@Goodnight!", "goodnight", &[]),
+        ("@goodnight: \"Flur ü\"", "goodnight", &["Flur ü"]),
+    ] {
+        assert_eq!(
+            find(message),
+            Some((name, args.iter().map(|arg| arg.to_string()).collect())),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn other_messages_are_left_alone() {
+    for message in
+        ["", "status", "@", "@ status", "hello @status", "@status/kitchen", "@example.com is what?"]
+    {
+        assert_eq!(find(message), None, "{message}");
+    }
+}
+
+#[test]
+fn an_unknown_prompt_is_told_with_those_there_are() {
+    let error = Invocation::find("@stats kitchen").unwrap_err();
+    assert_eq!(error.to_string(), "There is no prompt '@stats'. There are: @status, @goodnight, @explain");
+}
+
+#[test]
+fn a_prompt_is_expanded() {
+    let expand = |message| Invocation::find(message).unwrap().unwrap().expand("08:30").to_string();
+    assert_eq!(
+        expand("@explain why {{args}} \"is off\""),
+        "Explain to me in plain words, without changing anything: why {{args}} is off"
+    );
+    assert!(expand("@explain").ends_with("anything: what you have just done, and why"));
+    let status = expand("@status 'living room' hall");
+    assert!(
+        status.starts_with("Tell me the status of living room hall. ") && status.ends_with("says: 08:30")
+    );
+    assert!(expand("@status").starts_with("Tell me the status of the whole home. "));
+}
+
+/// spec: infra-32, infra-35
+#[test]
+fn every_prompt_is_described_in_four_sections() {
+    for prompt in PROMPTS {
+        let mut text = String::new();
+        describe(prompt, &mut text).unwrap();
+        let sections: Vec<_> = text.lines().filter(|line| line.starts_with("## ")).collect();
+        let expected =
+            ["## Description", "## Conceptual Schema", "## Usage Instructions", "## Concrete Examples"];
+        assert_eq!(sections, expected);
+        let section = |index: usize| {
+            let after = text.split_once(expected[index]).unwrap().1;
+            after.split("\n## ").next().unwrap()
+        };
+        assert!(section(0).trim().lines().next().unwrap().len() <= 50, "{}", prompt.name);
+        assert!(section(1).contains(&std::format!("@{} *args", prompt.name)));
+        assert!(section(1).contains("- `*args`: "));
+        assert!(section(2).contains(&std::format!("```\n@{}", prompt.name)));
+        for example in prompt.examples {
+            // An example is a real call.
+            assert_eq!(find(example.code).unwrap().0, prompt.name);
+            assert!(section(3).contains(&std::format!(
+                "```\n{}\n```\n\n{}",
+                example.code,
+                example.explanation
+            )));
+        }
+        assert!(!prompt.examples.is_empty());
+        for hidden in ["arg1", "arg2", "{{", "without_args"] {
+            assert!(!text.contains(hidden), "{} shows {hidden}", prompt.name);
+        }
+    }
+}
+
+#[test]
+fn the_tools_of_prompts_are_there() {
+    for direct in PROMPTS.iter().filter_map(|prompt| prompt.tool.as_ref()) {
+        assert!(TOOLS.iter().any(|tool| tool.name == direct.handler));
+        assert_eq!(direct.arguments().text(), "{}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_message_is_too_odd(message in "@?[a-z]{0,6}[ \"'.ä@{}\n]{0,3}(\\PC|[ \"']){0,30}") {
+        if let Ok(Some(found)) = Invocation::find(&message) {
+            let args: Vec<_> = found.args().collect();
+            // Nothing is lost but quotes and white space.
+            let kept = |text: &str| text.chars().filter(|next| !next.is_whitespace() && !matches!(next, '"' | '\'')).collect::<String>();
+            prop_assert!(kept(&message).ends_with(&kept(&args.concat())));
+            let _ = found.expand("").to_string();
+        }
+    }
+}
