@@ -1,0 +1,58 @@
+//! Ollama's chat.
+//!
+//! Arguments of calls are objects, and calls have no ids: a result goes by the name of its tool and its place.
+
+use super::{Ask, Flat, ProviderError, read_call, write_flat};
+use crate::chat::history::Call;
+use crate::chat::reply::{Content, Finish, Reply, Usage};
+use crate::json::{Kind, Value, Writer};
+use crate::limits;
+use crate::tool::Format;
+
+/// Why it stops, in its words.
+const FINISH: [(&str, Finish<'static>); 2] = [("stop", Finish::Stop), ("length", Finish::Length)];
+
+const FLAT: Flat = Flat { call: write_call, result: write_owner, silence: Some("") };
+
+pub(super) fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Format {
+    out.field("stream", false);
+    if let Some(thinking) = ask.rule.thinking {
+        out.field("think", thinking);
+    }
+    out.key("options");
+    out.object(|out| {
+        out.field("num_predict", ask.rule.max_tokens);
+        out.field("num_ctx", limits::OLLAMA_CONTEXT);
+        if let Some(temperature) = ask.rule.temperature {
+            out.field("temperature", temperature);
+        }
+    });
+    write_flat(ask, &FLAT, out);
+    Format::Ollama
+}
+
+fn write_call(call: &Call<'_>, out: &mut Writer<'_>) {
+    out.object(|out| {
+        out.key("function");
+        out.object(|out| {
+            out.field("name", call.name);
+            out.field("arguments", call.arguments());
+        });
+    });
+}
+
+fn write_owner(call: &Call<'_>, out: &mut Writer<'_>) {
+    out.field("tool_name", call.name);
+}
+
+pub(super) fn read(body: Value<'_>) -> Result<Reply<'_>, ProviderError<'_>> {
+    let message = body.get("message").filter(|message| message.kind() == Kind::Object);
+    let message = message.ok_or(ProviderError::Lacks("an object 'message'"))?;
+    let reply = Reply {
+        content: Content(message.get("content").unwrap_or(Value::NULL)),
+        finish: Finish::Stop,
+        usage: Usage::read(Some(body), "prompt_eval_count", "eval_count"),
+        calls: (message.get("tool_calls").unwrap_or(Value::NULL), read_call),
+    };
+    Ok(reply.finished(body.get("done_reason"), &FINISH))
+}

@@ -1,0 +1,245 @@
+//! What each provider is asked.
+
+use std::string::ToString;
+use std::vec;
+use std::vec::Vec;
+
+use serde_json::{Value, json};
+
+use super::conversations::check;
+use super::{World, body, conversation, rule_text};
+use crate::chat::provider::{self, Ask};
+use crate::chat::{Rule, Service};
+use crate::json::{Overflow, Writer};
+
+/// spec: reply-02
+#[test]
+fn messages_are_system_history_and_what_the_person_says() {
+    let mut world = World::new(Service::OpenAi, json!({"tools": {"enabled": false}}));
+    world.says("Hello");
+    world.hears(Some("Hi"), &[]);
+    world.says("What time is it?");
+    let expected = json!([
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": "Hi"},
+        {"role": "user", "content": "What time is it?"},
+    ]);
+    assert_eq!(world.body()["messages"], expected);
+    let ollama = rule_text(Service::Ollama, json!({}));
+    assert_eq!(body(&Rule::parse(&ollama).unwrap(), &world.history, None, "Be brief.")["messages"], expected);
+    let anthropic = rule_text(Service::Anthropic, json!({}));
+    let anthropic = body(&Rule::parse(&anthropic).unwrap(), &world.history, None, "Be brief.");
+    assert_eq!(anthropic["system"], "Be brief.");
+    assert_eq!(anthropic["messages"].as_array().unwrap()[..], expected.as_array().unwrap()[1..]);
+}
+
+/// spec: reply-03
+#[test]
+fn the_model_and_its_options_are_those_of_the_rule() {
+    let asked = |service, model| {
+        let more = json!({"model": model, "max_tokens": 77, "temperature": 1.5});
+        let mut world = World::new(service, more);
+        world.says("Hello");
+        let mut body = world.body();
+        body.as_object_mut().unwrap().remove("tools");
+        body.as_object_mut().unwrap().remove("messages").unwrap();
+        body
+    };
+    // Anthropic's scale ends at 1.
+    assert_eq!(
+        asked(Service::Anthropic, "claude-x"),
+        json!({"model": "claude-x", "max_tokens": 77, "temperature": 1, "system": "Be brief."})
+    );
+    for (model, name) in [
+        ("gpt-5-mini", "max_completion_tokens"),
+        ("openai/gpt-4o", "max_completion_tokens"),
+        ("o4-mini", "max_completion_tokens"),
+        ("chatgpt-4o-latest", "max_completion_tokens"),
+        ("gpt-oss:20b", "max_tokens"),
+        ("olmo-2", "max_tokens"),
+        ("mistral-small", "max_tokens"),
+    ] {
+        assert_eq!(asked(Service::OpenAi, model), json!({"model": model, name: 77, "temperature": 1.5}));
+    }
+    let options = json!({"num_predict": 77, "num_ctx": 8192, "temperature": 1.5});
+    assert_eq!(
+        asked(Service::Ollama, "qwen3"),
+        json!({"model": "qwen3", "stream": false, "options": options})
+    );
+}
+
+#[test]
+fn thinking_is_switched_where_there_is_a_switch() {
+    for (thinking, anthropic) in [(true, "adaptive"), (false, "disabled")] {
+        let [anthropics, openais, ollamas] = Service::ALL.map(|service| {
+            let mut world = World::new(service, json!({"thinking": thinking}));
+            world.says("Hello");
+            world.body()
+        });
+        assert_eq!(
+            (&anthropics["thinking"], &ollamas["think"]),
+            (&json!({"type": anthropic}), &json!(thinking))
+        );
+        assert!(openais.get("thinking").is_none() && openais.get("think").is_none());
+    }
+}
+
+#[test]
+fn what_is_not_said_is_left_to_the_provider() {
+    for service in Service::ALL {
+        let mut world = World::new(service, json!({}));
+        world.says("Hello");
+        let body = body(&world.rule(), &world.history, None, "");
+        assert!(body.get("temperature").is_none() && body["options"].get("temperature").is_none());
+        assert!(body.get("system").is_none() && body.get("tools").is_none());
+        assert!(body.get("thinking").is_none() && body.get("think").is_none());
+        assert_eq!(body["messages"], json!([{"role": "user", "content": "Hello"}]));
+    }
+}
+
+/// spec: reply-07, reply-08, reply-10
+#[test]
+fn tools_are_those_that_the_rule_allows_in_the_providers_format() {
+    for service in Service::ALL {
+        let allowed =
+            json!({"tools": {"enabled": true, "allowed_tools": ["hub_volume", "datetime", "unknown"]}});
+        let mut world = World::new(service, allowed);
+        world.says("Hello");
+        let tools = world.body()["tools"].as_array().unwrap().clone();
+        let (names, schema): (Vec<_>, _) = match service {
+            Service::Anthropic => {
+                (tools.iter().map(|tool| tool["name"].clone()).collect(), "/input_schema/type")
+            }
+            _ => {
+                assert!(tools.iter().all(|tool| tool["type"] == "function"));
+                let names = tools.iter().map(|tool| tool["function"]["name"].clone());
+                (names.collect(), "/function/parameters/type")
+            }
+        };
+        // In the order of the registry, whatever the rule's.
+        assert_eq!(names, ["hub_datetime", "hub_volume"]);
+        assert!(tools.iter().all(|tool| tool.pointer(schema) == Some(&json!("object"))));
+    }
+}
+
+#[test]
+fn anthropic_is_asked_in_blocks() {
+    let world = conversation(Service::Anthropic, json!({}));
+    let wrong = "{\"success\":false,\"error\":\"Invalid parameters: the arguments are not a JSON object\",\"error_type\":\"invalid_parameters\"}";
+    assert_eq!(
+        world.body()["messages"],
+        json!([
+            {"role": "user", "content": "Hello \"hub\""},
+            {"role": "assistant", "content": "Hi\nthere"},
+            {"role": "user", "content": "What time is it?"},
+            {"role": "assistant", "content": [
+                {"type": "text", "text": "One moment."},
+                {"type": "tool_use", "id": "toolu_1", "name": "hub_datetime", "input": {}},
+                {"type": "tool_use", "id": "toolu_2", "name": "hub_echo", "input": {"text": "ä"}},
+            ]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "toolu_1", "content": r#"{"result":{"time":"08:30"},"success":true}"#},
+                {"type": "tool_result", "tool_use_id": "toolu_2", "content": r#"{"error":"No \"echo\"","success":false}"#, "is_error": true},
+            ]},
+            {"role": "assistant", "content": [
+                {"type": "tool_use", "id": "toolu_3", "name": "hub_echo", "input": {"invalid_arguments": "{broken"}},
+            ]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "toolu_3", "content": wrong, "is_error": true},
+            ]},
+        ])
+    );
+}
+
+/// spec: reply-15, reply-18
+#[test]
+fn openai_is_asked_with_calls_and_results() {
+    let world = conversation(Service::OpenAi, json!({}));
+    let call = |id: &str, name: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
+    let wrong = "{\"success\":false,\"error\":\"Invalid parameters: the arguments are not a JSON object\",\"error_type\":\"invalid_parameters\"}";
+    assert_eq!(
+        world.body()["messages"].as_array().unwrap()[4..],
+        json!([
+            {"role": "assistant", "content": "One moment.", "tool_calls": [
+                call("toolu_1", "hub_datetime", "{}"), call("toolu_2", "hub_echo", r#"{"text":"ä"}"#),
+            ]},
+            {"role": "tool", "tool_call_id": "toolu_1", "name": "hub_datetime", "content": r#"{"result":{"time":"08:30"},"success":true}"#},
+            {"role": "tool", "tool_call_id": "toolu_2", "name": "hub_echo", "content": r#"{"error":"No \"echo\"","success":false}"#},
+            {"role": "assistant", "content": null, "tool_calls": [
+                call("toolu_3", "hub_echo", r#"{"invalid_arguments":"{broken"}"#),
+            ]},
+            {"role": "tool", "tool_call_id": "toolu_3", "name": "hub_echo", "content": wrong},
+        ])
+        .as_array()
+        .unwrap()[..]
+    );
+}
+
+#[test]
+fn ollama_is_asked_with_objects_and_names() {
+    let world = conversation(Service::Ollama, json!({}));
+    assert_eq!(
+        world.body()["messages"].as_array().unwrap()[4..8],
+        json!([
+            {"role": "assistant", "content": "One moment.", "tool_calls": [
+                {"function": {"name": "hub_datetime", "arguments": {}}},
+                {"function": {"name": "hub_echo", "arguments": {"text": "ä"}}},
+            ]},
+            {"role": "tool", "tool_name": "hub_datetime", "content": r#"{"result":{"time":"08:30"},"success":true}"#},
+            {"role": "tool", "tool_name": "hub_echo", "content": r#"{"error":"No \"echo\"","success":false}"#},
+            {"role": "assistant", "content": "", "tool_calls": [
+                {"function": {"name": "hub_echo", "arguments": {"invalid_arguments": "{broken"}}},
+            ]},
+        ])
+        .as_array()
+        .unwrap()[..]
+    );
+}
+
+#[test]
+fn without_tools_the_calls_of_earlier_turns_are_left_out() {
+    for service in Service::ALL {
+        let mut world = conversation(service, json!({}));
+        world.hears(Some("It is late"), &[]);
+        world.says("Thanks");
+        let body = body(&world.rule(), &world.history, None, "");
+        let roles: Vec<_> =
+            body["messages"].as_array().unwrap().iter().map(|message| message["role"].clone()).collect();
+        assert_eq!(roles, ["user", "assistant", "user", "assistant", "user"]);
+        check(service, &body);
+    }
+}
+
+#[test]
+fn tools_that_do_not_fit_are_left_out_and_told() {
+    let mut world = World::new(Service::Anthropic, json!({}));
+    world.says("Hello");
+    let rule = world.rule();
+    let whole = body(&rule, &world.history, Some(&world.registry), "Be brief.");
+    let count = whole["tools"].as_array().unwrap().len();
+    let ask =
+        Ask { rule: &rule, system: &"Be brief.", history: &world.history, tools: Some(&world.registry) };
+    let mut seen = 0;
+    for room in 0..whole.to_string().len() + 300 {
+        let mut buffer = vec![0; room];
+        let mut writer = Writer::new(&mut buffer);
+        let written = provider::write(&ask, &mut writer);
+        match (written, writer.finish()) {
+            (Err(Overflow), Err(Overflow)) => assert_eq!(seen, 0, "{room}"),
+            (Ok(last), Ok(length)) => {
+                let body: Value = serde_json::from_slice(&buffer[..length]).unwrap();
+                let tools = body.get("tools").and_then(Value::as_array);
+                assert_eq!(body["messages"], whole["messages"]);
+                assert!(tools.is_none_or(|tools| !tools.is_empty()));
+                if let Some(last) = last {
+                    assert_eq!(tools.unwrap().last().unwrap()["name"], last.as_str());
+                    assert!(tools.unwrap().len() < count);
+                }
+                seen = tools.map_or(seen, |tools| tools.len());
+            }
+            other => panic!("{room}: {other:?}"),
+        }
+    }
+    assert_eq!(seen, count);
+}

@@ -1,0 +1,392 @@
+//! What was said, in fixed room.
+
+use std::boxed::Box;
+use std::string::{String, ToString};
+use std::vec::Vec;
+use std::{format, vec};
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::{read, reply_body};
+use crate::chat::cut::MARK;
+use crate::chat::history::{Call, Full, Message};
+use crate::chat::{Content, History, Service};
+use crate::limits;
+
+/// What a history holds, to compare.
+fn shown(history: &History) -> Vec<String> {
+    let mut shown = Vec::new();
+    for message in history.messages() {
+        match message {
+            Message::User(text) => shown.push(format!("user: {text}")),
+            Message::Said(text) => shown.push(format!("said: {text}")),
+            Message::Round(round) => {
+                shown.push(format!("round: {}", round.text.unwrap_or("-")));
+                shown.extend(round.calls().map(|call| {
+                    format!("{} {} {} -> {}", call.id, call.name, call.arguments().text(), call.result())
+                }));
+            }
+        }
+    }
+    shown
+}
+
+/// The model asks for calls, in a service's words.
+fn request(history: &mut History, iteration: u8, service: Service, body: &str) -> Result<(), Full> {
+    let reply = read(service, body);
+    history.request(iteration, reply.content, reply.calls())
+}
+
+#[test]
+fn a_conversation_is_kept_in_order() {
+    let mut history = History::new();
+    history.begin(&"Light on").unwrap();
+    let calls = [("a", "on", json!({"lamp": 1})), ("b", "on", json!({"lamp": 2}))];
+    let body = reply_body(Service::Anthropic, Some("One moment"), &calls);
+    request(&mut history, 0, Service::Anthropic, &body).unwrap();
+    assert_eq!(history.pending().unwrap().id, "a");
+    history.answer("yes", false);
+    assert_eq!(history.pending().unwrap().id, "b");
+    history.answer("no", true);
+    assert!(history.pending().is_none());
+    let body = reply_body(Service::Anthropic, None, &[("c", "off", json!({}))]);
+    request(&mut history, 1, Service::Anthropic, &body).unwrap();
+    history.answer("", false);
+    history.say(&"Done");
+    history.begin(&"Thanks").unwrap();
+    assert_eq!(
+        shown(&history),
+        [
+            "user: Light on",
+            "round: One moment",
+            "a on {\"lamp\":1} -> yes",
+            "b on {\"lamp\":2} -> no",
+            "round: -",
+            "c off {} -> ",
+            "said: Done",
+            "user: Thanks",
+        ]
+    );
+}
+
+#[test]
+fn ids_are_made_where_none_is_or_where_providers_refuse_it() {
+    let mut history = History::new();
+    history.begin(&"Go").unwrap();
+    let body = reply_body(Service::Ollama, None, &[("", "a", json!({})), ("", "b", json!({}))]);
+    request(&mut history, 0, Service::Ollama, &body).unwrap();
+    let odd = ["call_2", "call_4", "with space", "", &"x".repeat(65), "ü", "call_2", "fine-1"];
+    let calls = odd.map(|id| (id, "c", json!({})));
+    request(&mut history, 1, Service::OpenAi, &reply_body(Service::OpenAi, None, &calls)).unwrap();
+    while history.pending().is_some() {
+        history.answer("{}", false);
+    }
+    let ids: Vec<_> = history.calls().map(|call| call.id.to_string()).collect();
+    let made =
+        ["call_1", "call_2", "call_3", "call_4", "call_5", "call_6", "call_7", "call_8", "call_9", "fine-1"];
+    assert_eq!(ids, made);
+}
+
+#[test]
+fn names_that_providers_refuse_are_put_right() {
+    let mut history = History::new();
+    history.begin(&"Go").unwrap();
+    let long = "n".repeat(100);
+    let calls = [("1", "hub.echo now", json!({})), ("2", "", json!({})), ("3", long.as_str(), json!({}))];
+    request(&mut history, 0, Service::OpenAi, &reply_body(Service::OpenAi, None, &calls)).unwrap();
+    while history.pending().is_some() {
+        history.answer("{}", false);
+    }
+    let names: Vec<_> = history.calls().map(|call| call.name.to_string()).collect();
+    assert_eq!(names, ["hub_echo_now", "_", &long[..64]]);
+}
+
+#[test]
+fn arguments_that_are_no_object_are_quoted_in_one() {
+    let long = format!("{{\"text\": \"{}", "ä\"\n".repeat(200));
+    for (arguments, kept, is_wrong) in [
+        (json!("{\"a\": 1}"), json!({"a": 1}), false),
+        (json!(" "), json!({}), false),
+        (json!(null), json!({}), false),
+        (json!("{\"a\":"), json!({"invalid_arguments": "{\"a\":"}), true),
+        (json!("[1]"), json!({"invalid_arguments": "[1]"}), true),
+        (json!([1]), json!({"invalid_arguments": "[1]"}), true),
+        (json!("a\u{1}\t\r\\"), json!({"invalid_arguments": "a\u{1}\t\r\\"}), true),
+        (json!(long), json!(null), true),
+    ] {
+        let mut history = History::new();
+        history.begin(&"Go").unwrap();
+        let function = json!({"name": "echo", "arguments": arguments});
+        let message = json!({"content": null, "tool_calls": [{"id": "1", "function": function}]});
+        let body = json!({"choices": [{"message": message}]}).to_string();
+        request(&mut history, 0, Service::OpenAi, &body).unwrap();
+        let call = history.pending().unwrap();
+        let found: serde_json::Value = serde_json::from_str(call.arguments().text()).unwrap();
+        assert_eq!(call.is_wrong, is_wrong, "{arguments}");
+        match found["invalid_arguments"].as_str().filter(|_| kept.is_null()) {
+            Some(quoted) => assert!(long.starts_with(quoted.strip_suffix(MARK).unwrap())),
+            None => assert_eq!(found, kept),
+        }
+    }
+}
+
+#[test]
+fn whole_turns_are_dropped_oldest_first() {
+    let mut history = History::new();
+    let turn = |history: &mut History, number: usize| {
+        history.begin(&format!("question {number} {}", "q".repeat(500))).unwrap();
+        let calls = [("", "echo", json!({"n": number}))];
+        request(history, 0, Service::Ollama, &reply_body(Service::Ollama, None, &calls)).unwrap();
+        history.answer(&"r".repeat(500), false);
+        history.say(&format!("answer {number}"));
+    };
+    for number in 0..50 {
+        turn(&mut history, number);
+        let questions: Vec<_> = shown(&history).into_iter().filter(|line| line.starts_with("user")).collect();
+        let first = questions[0].split(' ').nth(2).unwrap().parse::<usize>().unwrap();
+        assert_eq!(questions.len(), number + 1 - first);
+        assert_eq!(shown(&history).len(), 4 * questions.len(), "a turn is there in whole or not at all");
+        if number > 5 {
+            assert_eq!(questions.len(), 4);
+        }
+    }
+}
+
+#[test]
+fn a_message_that_can_never_fit_drops_nothing() {
+    let mut history = History::new();
+    history.begin(&"Hello").unwrap();
+    history.say(&"Hi");
+    let before = shown(&history);
+    assert_eq!(history.begin(&"x".repeat(limits::HISTORY)), Err(Full));
+    assert_eq!(history.begin(&"x".repeat(100_000)), Err(Full));
+    assert_eq!(shown(&history), before);
+    assert_eq!(history.begin(&"x".repeat(limits::HISTORY - 200)), Ok(()));
+}
+
+#[test]
+fn calls_that_do_not_fit_leave_no_trace() {
+    let mut history = History::new();
+    history.begin(&"Go").unwrap();
+    let long = "x".repeat(3000);
+    let calls = [("a", "echo", json!({"text": long})), ("b", "echo", json!({"text": long}))];
+    let body = reply_body(Service::Anthropic, Some("Well"), &calls);
+    assert_eq!(request(&mut history, 0, Service::Anthropic, &body), Err(Full));
+    assert_eq!(shown(&history), ["user: Go"]);
+}
+
+#[test]
+fn results_of_a_large_turn_are_cut_and_say_so() {
+    let mut history = History::new();
+    history.begin(&"Go").unwrap();
+    for iteration in 0..12 {
+        let calls = [("", "a", json!({})), ("", "b", json!({}))];
+        request(&mut history, iteration, Service::Ollama, &reply_body(Service::Ollama, None, &calls))
+            .unwrap();
+        history.answer(&"ä".repeat(2000), false);
+        history.answer("short", false);
+    }
+    history.say(&"w".repeat(10_000));
+    let calls: Vec<Call<'_>> = history.calls().collect();
+    assert_eq!(calls.len(), 24);
+    for pair in calls.chunks(2) {
+        let long = pair[0].outcome.unwrap();
+        assert!(
+            long.is_cut && long.text.trim_end().ends_with(MARK) && long.text.starts_with('ä'),
+            "{}",
+            long.text
+        );
+        assert_eq!(pair[1].outcome.unwrap().text, "short");
+    }
+    assert!(shown(&history).last().unwrap().ends_with(MARK));
+}
+
+#[test]
+fn a_turn_that_fails_is_forgotten_unless_something_was_done() {
+    let mut history = History::new();
+    history.begin(&"First").unwrap();
+    history.say(&"");
+    history.begin(&"Second").unwrap();
+    history.give_up(None, "sorry");
+    assert_eq!(shown(&history), ["user: First", "said: (nothing said)"]);
+
+    history.begin(&"Third").unwrap();
+    let calls = [("a", "x", json!({})), ("b", "y", json!({})), ("c", "z", json!({}))];
+    request(&mut history, 0, Service::OpenAi, &reply_body(Service::OpenAi, None, &calls)).unwrap();
+    history.answer("fine", false);
+    history.give_up(Some("interrupted"), "sorry");
+    let not_run = r#"{"success":false,"error":"Not run: the turn ended before"}"#;
+    assert_eq!(
+        shown(&history)[2..],
+        [
+            "user: Third".to_string(),
+            "round: -".into(),
+            "a x {} -> fine".into(),
+            "b y {} -> interrupted".into(),
+            format!("c z {{}} -> {not_run}"),
+            "said: sorry".into(),
+        ]
+    );
+    history.clear();
+    assert!(history.is_empty() && history.messages().next().is_none());
+}
+
+/// One thing that happens to a history.
+#[derive(Clone, Debug)]
+enum Act {
+    Begin(usize),
+    /// A round: the words beside it, and the length of the arguments of each call.
+    Request(usize, Vec<usize>),
+    Answer(usize),
+    Say(usize),
+    GiveUp(bool),
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let length = || prop_oneof![4 => 0..60usize, 2 => 0..800usize, 1 => 0..6000usize];
+    let act = prop_oneof![
+        2 => length().prop_map(Act::Begin),
+        3 => (length(), prop::collection::vec(length(), 1..8)).prop_map(|(text, calls)| Act::Request(text, calls)),
+        8 => length().prop_map(Act::Answer),
+        2 => length().prop_map(Act::Say),
+        1 => any::<bool>().prop_map(Act::GiveUp),
+    ];
+    prop::collection::vec(act, 1..60)
+}
+
+/// A text of about this length, with characters of all widths, that tells itself apart.
+fn text(length: usize, number: usize) -> String {
+    format!("{number}:{}", "aä€😀\"".repeat(length / 11))
+}
+
+proptest! {
+    #[test]
+    fn nothing_is_split_or_lost_but_whole_turns(acts in acts()) {
+        let mut history = Box::new(History::new());
+        // What was said by people, and what is to come back.
+        let mut begun: Vec<String> = vec![];
+        let mut results: Vec<(String, String)> = vec![];
+        let mut is_open = false;
+        let mut iteration = 0;
+        for (number, act) in acts.into_iter().enumerate() {
+            let pending = history.pending().map(|call| call.id.to_string());
+            match act {
+                Act::Begin(length) => {
+                    let message = text(length, number);
+                    match history.begin(&message) {
+                        Ok(()) => {
+                            begun.push(message);
+                            is_open = true;
+                            iteration = 0;
+                        }
+                        Err(Full) => prop_assert!(message.len() + 150 > limits::HISTORY),
+                    }
+                }
+                // Calls come one round after the other, as a turn has it.
+                Act::Request(beside, calls) if is_open && pending.is_none() => {
+                    let calls: Vec<_> = calls.iter().map(|length| json!({ "t": text(*length, number) })).collect();
+                    let calls: Vec<_> = calls.into_iter().map(|arguments| ("", "echo", arguments)).collect();
+                    let body = reply_body(Service::OpenAi, Some(&text(beside, number)), &calls);
+                    let before = history.messages().filter(|message| matches!(message, Message::Round(_))).count();
+                    match request(&mut history, iteration, Service::OpenAi, &body) {
+                        Ok(()) => prop_assert!(history.pending().is_some()),
+                        Err(Full) => {
+                            let after = history.messages().filter(|message| matches!(message, Message::Round(_)));
+                            prop_assert!(after.count() <= before && history.pending().is_none());
+                        }
+                    }
+                    iteration += 1;
+                }
+                Act::Answer(length) => {
+                    let result = text(length, number);
+                    history.answer(&result, false);
+                    if let Some(id) = pending {
+                        results.push((id, result));
+                    }
+                }
+                Act::Say(length) if pending.is_none() => {
+                    history.say(&text(length, number));
+                    is_open = false;
+                }
+                Act::GiveUp(running) => {
+                    history.give_up((running && pending.is_some()).then_some("interrupted"), "sorry");
+                    is_open = false;
+                }
+                _ => {}
+            }
+            prop_assert!(history.used() <= limits::HISTORY);
+            check(&history, &begun, &results, is_open)?;
+        }
+    }
+}
+
+fn check(
+    history: &History,
+    begun: &[String],
+    results: &[(String, String)],
+    is_open: bool,
+) -> Result<(), TestCaseError> {
+    let messages: Vec<_> = history.messages().collect();
+    let mut bytes = 0;
+    let mut last = None;
+    let mut ids = std::collections::HashSet::new();
+    for (place, message) in messages.iter().enumerate() {
+        let is_last = place + 1 == messages.len();
+        match message {
+            Message::User(text) => {
+                // Turns that gave up are missing in between, but none is out of order.
+                let position = begun.iter().position(|begun| begun == text);
+                prop_assert!(position.is_some() && position > last, "a message that nobody said: {text}");
+                last = position;
+                let after = messages.get(place + 1);
+                prop_assert!(!matches!(after, Some(Message::User(_))), "an unanswered message");
+                prop_assert!(after.is_some() || is_open);
+                bytes += text.len();
+            }
+            Message::Said(text) => {
+                prop_assert!(!text.trim().is_empty());
+                prop_assert!(place > 0 && !matches!(messages[place - 1], Message::Said(_)));
+                bytes += text.len();
+            }
+            Message::Round(round) => {
+                prop_assert!(place > 0 && !matches!(messages[place - 1], Message::Said(_)));
+                let calls: Vec<_> = round.calls().collect();
+                prop_assert!((1..=limits::CALLS_AT_ONCE).contains(&calls.len()));
+                for call in calls {
+                    prop_assert!(ids.insert(call.id));
+                    prop_assert!(!call.is_wrong && call.arguments().get("t").is_some());
+                    prop_assert!(call.outcome.is_some() || (is_last && is_open));
+                    let given = results.iter().rev().find(|(id, _)| id == call.id).map(|(_, result)| result);
+                    if let (Some(outcome), Some(given)) =
+                        (call.outcome, given.filter(|_| !call.result().starts_with(['{', 'i'])))
+                    {
+                        match outcome.is_cut {
+                            false => prop_assert_eq!(outcome.text, given),
+                            true => {
+                                let kept = outcome.text.trim_end().strip_suffix(MARK);
+                                prop_assert!(
+                                    kept.is_some_and(|kept| given.starts_with(kept)),
+                                    "{}",
+                                    outcome.text
+                                );
+                            }
+                        }
+                    }
+                    bytes += call.id.len() + call.name.len() + call.arguments().text().len();
+                    bytes += call.outcome.map_or(0, |outcome| outcome.text.len());
+                }
+            }
+        }
+    }
+    prop_assert!(bytes <= history.used());
+    if is_open {
+        prop_assert_eq!(last, Some(begun.len() - 1), "the current turn is there");
+    }
+    Ok(())
+}
+
+#[test]
+fn content_without_a_trace_is_blank() {
+    assert!(Content::NONE.is_blank());
+}

@@ -1,0 +1,162 @@
+//! What models answer, in each provider's words.
+
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+use serde_json::{Value, json};
+
+use super::read;
+use crate::chat::provider;
+use crate::chat::{Arguments, Finish, Service, Usage};
+
+/// The text, the calls, the reason to stop.
+fn view(service: Service, body: Value) -> (String, Vec<String>, String) {
+    let body = body.to_string();
+    let reply = read(service, &body);
+    let calls = reply.calls().map(|call| {
+        let kind = match call.arguments {
+            Arguments::Value(_) => "value",
+            Arguments::Text(_) => "text",
+        };
+        let id = call.id.map_or("-".into(), |id| id.to_string());
+        std::format!("{id} {} {kind} {}", call.name, call.arguments)
+    });
+    (reply.content.to_string(), calls.collect(), reply.finish.word().as_str().into())
+}
+
+fn is(text: &str, calls: &[&str], finish: &str) -> (String, Vec<String>, String) {
+    (text.into(), calls.iter().map(|call| call.to_string()).collect(), finish.into())
+}
+
+#[test]
+fn anthropic_replies() {
+    let view =
+        |content, reason| view(Service::Anthropic, json!({ "content": content, "stop_reason": reason }));
+    let text = json!({ "type": "text", "text": "Hi " });
+    let other = json!({ "type": "text", "text": "there" });
+    let thought = json!({ "type": "thinking", "thinking": "hm", "text": "secret", "signature": "x" });
+    let call = |id: &str| json!({ "type": "tool_use", "id": id, "name": "echo", "input": { "a": 1 } });
+    assert_eq!(view(json!([text, thought, other]), json!("end_turn")), is("Hi there", &[], "stop"));
+    assert_eq!(view(json!([text]), json!("stop_sequence")), is("Hi ", &[], "stop"));
+    assert_eq!(view(json!([text]), json!("max_tokens")), is("Hi ", &[], "length"));
+    assert_eq!(view(json!([text]), json!("model_context_window_exceeded")), is("Hi ", &[], "length"));
+    assert_eq!(view(json!([text]), json!("pause_turn")), is("Hi ", &[], "pause_turn"));
+    assert_eq!(view(json!([]), json!("refusal")), is("", &[], "refusal"));
+    assert_eq!(view(json!([]), json!(null)), is("", &[], "stop"));
+    let calls = ["a echo value {\"a\":1}", "b echo value {\"a\":1}"];
+    assert_eq!(view(json!([text, call("a"), call("b")]), json!("tool_use")), is("Hi ", &calls, "tool_calls"));
+    assert_eq!(view(json!([call("a")]), json!("max_tokens")), is("", &calls[..1], "length"));
+    let bare = json!({ "type": "tool_use", "name": "echo" });
+    assert_eq!(view(json!([bare]), json!("tool_use")), is("", &["- echo value {}"], "tool_calls"));
+    let foreign = json!({ "type": "server_tool_use", "id": "s", "name": "web_search", "input": {} });
+    assert_eq!(view(json!([foreign, text]), json!("end_turn")), is("Hi ", &[], "stop"));
+}
+
+#[test]
+fn openai_replies() {
+    let view = |message, reason: Value| {
+        view(Service::OpenAi, json!({ "choices": [{ "message": message, "finish_reason": reason }] }))
+    };
+    let call =
+        json!({ "id": "a", "type": "function", "function": { "name": "echo", "arguments": "{\"a\":1}" } });
+    let expected = ["a echo text {\"a\":1}"];
+    assert_eq!(view(json!({ "content": "Hi" }), json!("stop")), is("Hi", &[], "stop"));
+    assert_eq!(view(json!({ "content": null }), json!("stop")), is("", &[], "stop"));
+    assert_eq!(view(json!({ "content": "Hi" }), json!("length")), is("Hi", &[], "length"));
+    assert_eq!(view(json!({ "content": null }), json!("content_filter")), is("", &[], "content_filter"));
+    assert_eq!(view(json!({ "content": "Hi" }), json!("function_call")), is("Hi", &[], "function_call"));
+    let refusal = json!({ "content": null, "refusal": "I cannot" });
+    assert_eq!(view(refusal, json!("stop")), is("I cannot", &[], "stop"));
+    let parts =
+        json!({ "content": [{ "type": "text", "text": "Hi " }, { "type": "image_url" }, { "text": "you" }] });
+    assert_eq!(view(parts, json!("stop")), is("Hi you", &[], "stop"));
+    let both = json!({ "content": "Moment", "tool_calls": [call] });
+    assert_eq!(view(both.clone(), json!("tool_calls")), is("Moment", &expected, "tool_calls"));
+    // Some servers say that they stop.
+    assert_eq!(view(both, json!("stop")), is("Moment", &expected, "tool_calls"));
+    let odd = json!({ "content": "", "tool_calls": [{ "function": { "name": "echo", "arguments": { "a": 1 } } }, 7, {}] });
+    assert_eq!(view(odd, json!("tool_calls")), is("", &["- echo value {\"a\":1}"], "tool_calls"));
+    assert_eq!(view(json!({ "content": "Hi", "tool_calls": null }), json!(7)), is("Hi", &[], "stop"));
+}
+
+#[test]
+fn ollama_replies() {
+    let view =
+        |message, reason: Value| view(Service::Ollama, json!({ "message": message, "done_reason": reason }));
+    let call = json!({ "function": { "name": "echo", "arguments": { "a": 1 } } });
+    let calls = ["- echo value {\"a\":1}", "- echo value {\"a\":1}"];
+    assert_eq!(view(json!({ "content": "Hi", "thinking": "hm" }), json!("stop")), is("Hi", &[], "stop"));
+    assert_eq!(view(json!({ "content": "Hi" }), json!("length")), is("Hi", &[], "length"));
+    assert_eq!(view(json!({ "content": "" }), json!("load")), is("", &[], "load"));
+    assert_eq!(view(json!({ "content": "Hi" }), json!(null)), is("Hi", &[], "stop"));
+    let both = json!({ "content": "", "tool_calls": [call, call] });
+    assert_eq!(view(both, json!("stop")), is("", &calls, "tool_calls"));
+    let text = json!({ "tool_calls": [{ "id": "x", "function": { "name": "echo", "arguments": "{}" } }] });
+    assert_eq!(view(text, json!("stop")), is("", &["x echo text {}"], "tool_calls"));
+}
+
+#[test]
+fn tokens_are_counted_where_they_are_told() {
+    for service in Service::ALL {
+        let body = super::reply_body(service, Some("Hi"), &[]);
+        assert_eq!(read(service, &body).usage, Some(Usage { input: 12, output: 34 }));
+    }
+    assert_eq!(read(Service::Ollama, r#"{"message":{},"eval_count":3}"#).usage, None);
+    assert_eq!(read(Service::Ollama, r#"{"message":{},"eval_count":-3,"prompt_eval_count":1}"#).usage, None);
+}
+
+#[test]
+fn more_calls_than_can_be_made_at_once_are_counted() {
+    let calls: Vec<_> = (0..20).map(|_| ("", "echo", json!({}))).collect();
+    let body = super::reply_body(Service::Ollama, None, &calls);
+    let reply = read(Service::Ollama, &body);
+    assert_eq!((reply.calls().count(), reply.calls_left_out()), (8, 12));
+    assert_eq!(reply.finish, Finish::ToolCalls);
+}
+
+#[test]
+fn errors_are_told_in_the_providers_words() {
+    let anthropic =
+        json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
+    let openai = json!({ "error": { "message": "Bad key", "type": "invalid_request_error", "param": null, "code": "invalid_api_key" } });
+    for (service, body, error) in [
+        (
+            Service::Anthropic,
+            json!({ "error": { "status": 529, "message": "busy" } }),
+            "the provider reports an error 529: busy",
+        ),
+        (Service::Anthropic, anthropic, "the provider reports an error (overloaded_error): Overloaded"),
+        (Service::OpenAi, openai, "the provider reports an error (invalid_request_error): Bad key"),
+        (
+            Service::OpenAi,
+            json!({ "object": "error", "message": "too long", "type": "BadRequestError", "code": 400 }),
+            "the provider reports an error 400 (BadRequestError): too long",
+        ),
+        (
+            Service::Ollama,
+            json!({ "error": "model 'x' not found" }),
+            "the provider reports an error: model 'x' not found",
+        ),
+        (Service::Ollama, json!({ "error": {} }), "the provider reports an error without a word"),
+        (Service::Ollama, json!({ "error": [] }), "the provider reports an error without a word"),
+        (Service::Anthropic, json!({ "error": null }), "the provider's reply lacks an array 'content'"),
+        (Service::Anthropic, json!({ "content": "Hi" }), "the provider's reply lacks an array 'content'"),
+        (Service::OpenAi, json!({ "choices": [] }), "the provider's reply lacks 'choices[0].message'"),
+        (
+            Service::OpenAi,
+            json!({ "choices": [{ "message": 1 }] }),
+            "the provider's reply lacks 'choices[0].message'",
+        ),
+        (Service::Ollama, json!(null), "the provider's reply lacks an object 'message'"),
+        (Service::Ollama, json!({ "message": "Hi" }), "the provider's reply lacks an object 'message'"),
+    ] {
+        let body = body.to_string();
+        assert_eq!(provider::read(service, body.as_bytes()).unwrap_err().to_string(), error);
+    }
+    for body in
+        [&b""[..], b"<html>502 Bad Gateway</html>", b"{\"a\":1}\n{\"a\":2}", b"\xFF", b"{\"content\":["]
+    {
+        let error = provider::read(Service::Anthropic, body).unwrap_err().to_string();
+        assert!(error.starts_with("the provider's reply is not "), "{error}");
+    }
+}

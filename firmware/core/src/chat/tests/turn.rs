@@ -1,0 +1,394 @@
+//! Turns, from what a person says to the reply.
+
+use std::string::ToString;
+use std::vec::Vec;
+use std::{format, vec};
+
+use serde_json::{Value, json};
+
+use super::{Todo, World, registry, rule_text, run};
+use crate::chat::cut::MARK;
+use crate::chat::turn::NotStarted;
+use crate::chat::{Event, History, ProviderError, Rule, Service, Stage, Turn, provider};
+use crate::limits;
+use crate::service::Unanswered;
+
+fn each(test: impl Fn(Service)) {
+    Service::ALL.into_iter().for_each(test);
+}
+
+/// spec: reply-04
+#[test]
+fn the_answer_is_returned_with_service_and_model() {
+    each(|service| {
+        let mut world = World::new(service, json!({"tools": {"enabled": false}}));
+        assert_eq!(world.says("Hello"), Todo::Ask);
+        assert_eq!(world.hears(Some("Hi \"you\""), &[]), Todo::Finish);
+        let expected =
+            json!({"content": "Hi \"you\"", "service": service.name(), "model": "model-1", "tool_calls": []});
+        assert_eq!(*world.reply(), expected);
+    });
+}
+
+#[test]
+fn tools_are_offered_if_the_hub_the_rule_and_the_registry_agree() {
+    each(|service| {
+        let offers = |hub: bool, rule: bool, tools: bool| {
+            let mut world = World::new(service, json!({"tools": {"enabled": rule}}));
+            world.are_tools_on = hub;
+            if !tools {
+                world.registry.reset("");
+            }
+            world.says("Hello");
+            let has_tools = world.body().get("tools").is_some();
+            // And without them a call is not made.
+            let calls = [("a", "hub_echo", json!({"text": "x"}))];
+            assert_eq!(world.hears(Some("Well"), &calls) == Todo::Finish, !has_tools);
+            has_tools
+        };
+        assert!(offers(true, true, true));
+        assert!(!offers(false, true, true) && !offers(true, false, true) && !offers(true, true, false));
+    });
+}
+
+#[test]
+fn with_no_tool_left_the_model_answers_without() {
+    let allowed = json!({"tools": {"enabled": true, "allowed_tools": ["gone"]}});
+    let mut world = World::new(Service::OpenAi, allowed);
+    world.says("Hello");
+    assert!(world.body().get("tools").is_none());
+    assert_eq!(world.hears(Some("Hi"), &[]), Todo::Finish);
+    assert_eq!(world.reply()["content"], "Hi");
+}
+
+/// spec: reply-13, reply-19, reply-20, reply-23, reply-24, reply-25
+#[test]
+fn calls_are_run_one_after_the_other_until_the_model_stops() {
+    each(|service| {
+        let mut world = World::new(service, json!({}));
+        world.says("What time is it, and say hello");
+        let calls = [("a", "hub_datetime", json!({})), ("b", "hub_echo", json!({"text": "hello"}))];
+        assert_eq!(world.hears(None, &calls), run("datetime", json!({})));
+        let time = json!({"success": true, "result": {"time": "08:30"}});
+        assert_eq!(world.done(time.clone()), run("echo", json!({"text": "hello"})));
+        let echo = json!({"success": true, "result": "hello"});
+        assert_eq!(world.done(echo.clone()), Todo::Ask);
+        assert_eq!(world.turn.as_ref().unwrap().iteration(), 1);
+        assert_eq!(
+            world.hears(Some("Louder"), &[("c", "hub_volume", json!({"level": 5}))]),
+            run("volume", json!({"level": 5}))
+        );
+        let volume = json!({"success": true, "result": 5});
+        assert_eq!(world.done(volume.clone()), Todo::Ask);
+        // The model sees the results when it is asked again.
+        assert!(world.body()["messages"].to_string().contains("08:30"));
+        assert_eq!(world.hears(Some("Half past eight. Hello!"), &[]), Todo::Finish);
+        assert_eq!(
+            *world.reply(),
+            json!({
+                "content": "Half past eight. Hello!", "service": service.name(), "model": "model-1",
+                "tool_calls": [
+                    {"tool": "hub_datetime", "params": {}, "result": time, "iteration": 0},
+                    {"tool": "hub_echo", "params": {"text": "hello"}, "result": echo, "iteration": 0},
+                    {"tool": "hub_volume", "params": {"level": 5}, "result": volume, "iteration": 1},
+                ],
+            })
+        );
+        // The next turn begins with none.
+        world.says("Thanks");
+        world.hears(Some("Welcome"), &[]);
+        assert_eq!(world.reply()["tool_calls"], json!([]));
+    });
+}
+
+/// spec: reply-26
+#[test]
+fn without_calls_the_list_of_them_is_empty() {
+    let mut world = World::new(Service::Anthropic, json!({}));
+    world.says("Hello");
+    world.hears(Some("Hi"), &[]);
+    assert_eq!(world.reply()["tool_calls"], json!([]));
+    assert_eq!(world.reply()["content"], "Hi");
+    assert!(world.reply().get("max_iterations_reached").is_none());
+}
+
+/// spec: reply-11
+#[test]
+fn the_number_of_iterations_is_the_rules_or_the_usual_one() {
+    let asked = |more: Value| {
+        let mut world = World::new(Service::OpenAi, more);
+        world.says("Go");
+        assert_eq!(world.turn.as_ref().unwrap().iteration(), 0);
+        let mut asked = 1;
+        loop {
+            world.hears(None, &[("", "hub_datetime", json!({}))]);
+            match world.done(json!({"success": true})) {
+                Todo::Ask => asked += 1,
+                Todo::Finish => return asked,
+                other => panic!("{other:?}"),
+            }
+        }
+    };
+    assert_eq!(asked(json!({"tools": {"enabled": true, "max_iterations": 2}})), 2);
+    assert_eq!(asked(json!({"tools": {"enabled": true, "max_iterations": 16}})), 16);
+    assert_eq!(asked(json!({"tools": {"enabled": true}})), usize::from(limits::ITERATIONS));
+    assert_eq!(
+        asked(json!({"tools": {"enabled": true, "max_iterations": 0}})),
+        usize::from(limits::ITERATIONS)
+    );
+}
+
+#[test]
+fn a_model_that_never_stops_calling_is_stopped() {
+    each(|service| {
+        let mut world = World::new(service, json!({"tools": {"enabled": true, "max_iterations": 1}}));
+        world.says("Go");
+        world.hears(None, &[("a", "hub_datetime", json!({}))]);
+        assert_eq!(world.done(json!({"success": true})), Todo::Finish);
+        assert_eq!(
+            *world.reply(),
+            json!({
+                "content": "I reached the maximum number of tool calls...",
+                "service": service.name(), "model": "model-1", "max_iterations_reached": true,
+                "tool_calls": [{"tool": "hub_datetime", "params": {}, "result": {"success": true}, "iteration": 0}],
+            })
+        );
+        assert_eq!(world.done(json!({})), Todo::Wait);
+    });
+}
+
+#[test]
+fn another_reason_to_stop_gives_what_there_is() {
+    let finish = |content: Value, reason: &str| {
+        let mut world = World::new(Service::OpenAi, json!({}));
+        world.says("Go");
+        world.hears(None, &[("a", "hub_datetime", json!({}))]);
+        world.done(json!({"success": true}));
+        let body =
+            json!({"choices": [{"message": {"content": content}, "finish_reason": reason}]}).to_string();
+        assert_eq!(world.on(Event::Reply(provider::read(Service::OpenAi, body.as_bytes()))), Todo::Finish);
+        assert_eq!(world.reply()["tool_calls"][0]["tool"], "hub_datetime");
+        world.reply()["content"].clone()
+    };
+    assert_eq!(finish(json!("Half a sen"), "length"), "Half a sen");
+    assert_eq!(finish(json!(null), "content_filter"), "I encountered an issue...");
+    assert_eq!(finish(json!(" "), "length"), "I encountered an issue...");
+    // It wants calls, but there are none.
+    assert_eq!(finish(json!("Well"), "tool_calls"), "Well");
+}
+
+/// spec: reply-27, reply-29
+#[test]
+fn a_tool_that_fails_is_told_to_the_model_which_goes_on() {
+    each(|service| {
+        let mut world = World::new(service, json!({}));
+        world.says("Go");
+        world.hears(None, &[("a", "hub_volume", json!({"level": 500}))]);
+        let error = json!({"success": false, "error": "level must be at most 100"});
+        assert_eq!(world.done(error.clone()), Todo::Ask);
+        let messages = world.body()["messages"].as_array().unwrap().clone();
+        let last = messages.last().unwrap();
+        let told = match service {
+            Service::Anthropic => {
+                assert_eq!(last["content"][0]["is_error"], true);
+                &last["content"][0]["content"]
+            }
+            _ => &last["content"],
+        };
+        assert_eq!(serde_json::from_str::<Value>(told.as_str().unwrap()).unwrap(), error);
+        // It tries again.
+        assert_eq!(
+            world.hears(None, &[("b", "hub_volume", json!({"level": 100}))]),
+            run("volume", json!({"level": 100}))
+        );
+        assert_eq!(world.done(json!({"success": true})), Todo::Ask);
+        assert_eq!(world.hears(Some("Loud now"), &[]), Todo::Finish);
+        assert_eq!(world.reply()["tool_calls"][0]["result"], error);
+        assert_eq!(world.reply()["tool_calls"][1]["result"], json!({"success": true}));
+    });
+}
+
+#[test]
+fn arguments_that_are_no_json_are_passed_over_and_the_next_call_is_made() {
+    let mut world = World::new(Service::OpenAi, json!({}));
+    world.says("Go");
+    let calls = [
+        ("a", "hub_echo", json!("{\"text\": \"x")),
+        ("b", "hub_echo", json!("{\"text\": \"y\"}")),
+        ("c", "hub_echo", json!("[]")),
+    ];
+    assert_eq!(world.hears(None, &calls), run("echo", json!({"text": "y"})));
+    assert_eq!(world.done(json!({"success": true})), Todo::Ask);
+    world.hears(Some("Done"), &[]);
+    let calls = &world.reply()["tool_calls"];
+    let wrong = json!({
+        "success": false, "error": "Invalid parameters: the arguments are not a JSON object",
+        "error_type": "invalid_parameters",
+    });
+    assert_eq!(
+        (&calls[0]["result"], &calls[1]["result"], &calls[2]["result"]),
+        (&wrong, &json!({"success": true}), &wrong)
+    );
+    assert_eq!(calls[0]["params"], json!({"invalid_arguments": "{\"text\": \"x"}));
+    // If all are wrong, the model is asked at once.
+    world.says("Again");
+    assert_eq!(world.hears(None, &[("d", "hub_echo", json!("nope"))]), Todo::Ask);
+}
+
+#[test]
+fn a_tool_that_was_not_offered_is_not_called() {
+    let allowed = json!({"tools": {"enabled": true, "allowed_tools": ["echo", "hub_volume"]}});
+    let mut world = World::new(Service::Anthropic, allowed);
+    world.says("Go");
+    let calls = [
+        ("a", "hub_factory_reset", json!({})),
+        ("b", "factory_reset", json!({})),
+        ("c", "echo", json!({})),
+        ("d", "hub_volume", json!({})),
+        ("e", "invented", json!({})),
+    ];
+    assert_eq!(world.hears(None, &calls), Todo::Run("echo".into(), json!({})));
+    assert_eq!(world.done(json!({"success": true})), run("volume", json!({})));
+    // Whoever runs it says that there is no such tool.
+    assert_eq!(world.done(json!({"success": true})), Todo::Run("invented".into(), json!({})));
+    assert_eq!(world.done(json!({"success": false})), Todo::Ask);
+    let text = world.body()["messages"].to_string();
+    assert_eq!(text.matches("This tool is not available here").count(), 2);
+}
+
+#[test]
+fn failures_are_told_and_leave_no_half_turn() {
+    let told = json!({"error": {"status": 529, "message": "Overloaded"}}).to_string();
+    let error = provider::read(Service::Ollama, told.as_bytes()).unwrap_err();
+    for (event, error_type, error) in [
+        (Event::Reply(Err(error)), "provider_error", "the provider reports an error 529: Overloaded"),
+        (
+            Event::Reply(Err(ProviderError::Lacks("a reply"))),
+            "provider_error",
+            "the provider's reply lacks a reply",
+        ),
+        (Event::Unanswered(Unanswered::Silent), "timeout", "no relay answered in time"),
+        (Event::Unanswered(Unanswered::Offline), "unavailable", "the hub has no connection to the broker"),
+        (
+            Event::Unanswered(Unanswered::LongAnswer(9999)),
+            "too_large",
+            "the model's reply of 9999 bytes is larger than the hub can take",
+        ),
+        (Event::TimedOut, "timeout", "the turn took too long and was stopped"),
+        (Event::Cancelled, "cancelled", "the turn was cancelled"),
+    ] {
+        let mut world = World::new(Service::Ollama, json!({}));
+        world.says("First");
+        world.hears(Some("Yes"), &[]);
+        world.says("Second");
+        assert_eq!(world.on(event), Todo::Finish);
+        let reply = world.reply();
+        assert_eq!(
+            (&reply["success"], &reply["error_type"], &reply["error"]),
+            (&json!(false), &json!(error_type), &json!(error))
+        );
+        assert!(reply["message"].is_string() && reply["tool_calls"] == json!([]));
+        assert_eq!(world.history.messages().count(), 2, "the second is forgotten");
+        assert_eq!(world.on(Event::Cancelled), Todo::Wait);
+    }
+}
+
+#[test]
+fn a_turn_that_is_cancelled_while_a_tool_runs_remembers_what_was_done() {
+    let mut world = World::new(Service::Anthropic, json!({}));
+    world.says("Go");
+    let calls = ["a", "b", "c"].map(|id| (id, "hub_echo", json!({"text": id})));
+    world.hears(None, &calls);
+    world.done(json!({"success": true}));
+    assert_eq!(world.on(Event::Cancelled), Todo::Finish);
+    let results: Vec<_> =
+        world.reply()["tool_calls"].as_array().unwrap().iter().map(|call| call["result"].clone()).collect();
+    assert_eq!(results[0], json!({"success": true}));
+    assert_eq!(results[1]["error_type"], "outcome_unknown");
+    assert_eq!(results[2]["error"], "Not run: the turn ended before");
+    // The next turn goes on from there.
+    world.says("Again");
+    let messages = world.body()["messages"].as_array().unwrap().clone();
+    assert_eq!(messages[3], json!({"role": "assistant", "content": "I stopped."}));
+    assert_eq!(messages.len(), 5);
+}
+
+#[test]
+fn events_that_nobody_waits_for_change_nothing() {
+    let mut world = World::new(Service::OpenAi, json!({}));
+    world.says("Go");
+    assert_eq!(world.done(json!({"success": true})), Todo::Wait);
+    world.hears(None, &[("a", "hub_datetime", json!({}))]);
+    assert_eq!(world.hears(Some("Too early"), &[]), Todo::Wait);
+    assert_eq!(world.on(Event::Unanswered(Unanswered::Silent)), Todo::Wait);
+    assert_eq!(world.done(json!({"success": true})), Todo::Ask);
+    assert!(world.turn.as_ref().unwrap().call(&world.history).is_none());
+}
+
+#[test]
+fn messages_without_words_or_with_too_many_start_nothing() {
+    let text = rule_text(Service::OpenAi, json!({}));
+    let rule = Rule::parse(&text).unwrap();
+    let registry = registry();
+    let mut history = History::new();
+    let mut start = |message: &str| {
+        let mut stage = Stage { rule: &rule, registry: &registry, history: &mut history };
+        Turn::start(&mut stage, &message, true).err()
+    };
+    assert_eq!((start(""), start(" \n")), (Some(NotStarted::Blank), Some(NotStarted::Blank)));
+    assert_eq!(start(&"x".repeat(6000)), Some(NotStarted::Long));
+    assert_eq!(start("x"), None);
+}
+
+#[test]
+fn calls_larger_than_a_conversation_end_the_turn() {
+    let mut world = World::new(Service::Ollama, json!({}));
+    world.says("Go");
+    assert_eq!(world.hears(None, &[("", "hub_echo", json!({"text": "x".repeat(6000)}))]), Todo::Finish);
+    assert_eq!(world.reply()["error_type"], "too_large");
+}
+
+#[test]
+fn a_reply_fits_whatever_is_in_it() {
+    let mut world = World::new(Service::Anthropic, json!({"tools": {"enabled": true, "max_iterations": 16}}));
+    for room in [600, 700, 900, 1500, 2000, 4096, 20_000] {
+        world.room = room;
+        world.says("Go");
+        for round in 0..6 {
+            let calls = vec![("", "hub_echo", json!({"text": "\n".repeat(10 * round)})); 4];
+            world.hears(Some("Moment"), &calls);
+            for call in 0..4 {
+                world.done(json!({"success": true, "result": "\"ä".repeat(60 * call)}));
+            }
+        }
+        assert_eq!(world.hears(Some(&"\"Long\"\n".repeat(900)), &[]), Todo::Finish);
+        let reply = world.reply();
+        let calls = reply["tool_calls"].as_array().unwrap();
+        let left_out = reply.get("tool_calls_left_out").map_or(0, |count| count.as_u64().unwrap());
+        assert_eq!(calls.len() as u64 + left_out, 24, "{room}");
+        let content = reply["content"].as_str().unwrap();
+        assert!(room > 10_000 || content.ends_with(MARK), "{room}: {content}");
+        assert!(reply.to_string().len() <= room - limits::TRANSACTION, "{room}: room for a transaction");
+        for call in calls {
+            assert!(call["iteration"].as_u64().unwrap() < 6 && call["tool"] == "hub_echo");
+            let (params, result) = (&call["params"], &call["result"]);
+            assert!(params.is_object() || params.as_str().unwrap().ends_with(MARK), "{params}");
+            assert!(result.is_object() || result.as_str().unwrap().trim_end().ends_with(MARK), "{result}");
+        }
+        let some = match room {
+            0..1500 => 0..=24,
+            1500..10_000 => 8..=21,
+            _ => 0..=0,
+        };
+        assert!(some.contains(&left_out), "{room}: {left_out}");
+    }
+}
+
+#[test]
+fn what_the_person_hears_is_the_answer() {
+    use crate::chat::{Content, Ending, Failed};
+    assert_eq!(Ending::OutOfIterations.to_string(), "I reached the maximum number of tool calls...");
+    assert_eq!(Ending::Unexpected(Content::NONE).to_string(), "I encountered an issue...");
+    assert_eq!(Ending::Failed(Failed::TimedOut).to_string(), "Sorry, that took too long.");
+    let _ = format!("{:?}", Ending::Answered(Content::NONE));
+}
