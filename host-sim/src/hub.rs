@@ -25,6 +25,8 @@ pub struct Settings {
     pub login: Option<(String, String)>,
     /// What stands before the names of the hub's own tools.
     pub tool_prefix: String,
+    /// The default rule for conversations, as JSON; the built-in one if it is empty.
+    pub rule: String,
     /// What to check when the controller is not reached.
     pub controller_hint: String,
     /// Whether the example tools are there.
@@ -40,6 +42,7 @@ impl Settings {
             port: 1883,
             login: None,
             tool_prefix: DEFAULT_TOOL_PREFIX.into(),
+            rule: String::new(),
             controller_hint: SERIAL_HINT.into(),
             example_tools: false,
         }
@@ -67,6 +70,7 @@ pub async fn run(
             login: settings.login.as_ref().map(|(user, password)| (user.as_str(), password.as_str())),
         },
         tool_prefix: &settings.tool_prefix,
+        rule: &settings.rule,
         controller_hint: &settings.controller_hint,
         example_tools: settings.example_tools,
     };

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use hub_core::HubId;
 use lexopt::prelude::*;
@@ -17,8 +18,12 @@ The Hearthwave hub on a desktop: an MQTT broker, a simulated Z-Wave controller a
 Usage: cargo sim [OPTIONS]
 
   --once TEXT      ask one question, print the reply as JSON, and exit (0 if it succeeded, 1 if not).
-                   TEXT is a tool call like '{\"name\":\"echo\",\"arguments\":{\"text\":\"hello\"}}',
-                   or any other text, which is echoed
+                   TEXT is what a person says, or a tool call like
+                   '{\"name\":\"echo\",\"arguments\":{\"text\":\"hello\"}}'
+  --llm MODEL      which language model answers: demo, a small grammar in this process (the default); none, and text is
+                   echoed; or anthropic:MODEL, openai:MODEL or ollama:MODEL through a relay in this process, with the key
+                   from ANTHROPIC_API_KEY or OPENAI_API_KEY
+  --llm-url URL    where that model is, if not at its usual place
   --broker URL     use this broker instead of the one in the process: mqtt://[USER:PASSWORD@]HOST[:PORT].
                    The login can also be in HEARTHWAVE_BROKER_USER and HEARTHWAVE_BROKER_PASSWORD
   --listen ADDR    where the broker in the process listens, like 0.0.0.0:1883. Without it, at
@@ -54,6 +59,10 @@ pub struct Options {
     pub broker: Option<BrokerUrl>,
     /// Where the embedded broker listens.
     pub listen: Option<SocketAddr>,
+    /// Who answers what people say.
+    pub llm: Llm,
+    /// Where the model is.
+    pub llm_url: Option<String>,
     /// What is at the far end of the serial line.
     pub link: Spec,
     /// The file that is the hub's flash.
@@ -69,6 +78,8 @@ impl Options {
             once: None,
             broker: None,
             listen: None,
+            llm: Llm::Demo,
+            llm_url: None,
             link: Spec::Sim,
             state: None,
             hub_id: "sim".into(),
@@ -84,6 +95,8 @@ impl Options {
                     options.broker = Some(url.map_err(|error| format!("--broker: {error}"))?);
                 }
                 Long("listen") => options.listen = Some(parser.value()?.parse()?),
+                Long("llm") => options.llm = parser.value()?.parse_with(str::parse)?,
+                Long("llm-url") => options.llm_url = Some(parser.value()?.string()?),
                 Long("link") => options.link = parser.value()?.parse_with(str::parse)?,
                 Long("state") => options.state = Some(parser.value()?.into()),
                 Long("hub-id") => {
@@ -115,6 +128,7 @@ impl Options {
             settings.port = url.port;
             settings.login = url.login.clone().or_else(login_from_environment);
         }
+        settings.rule = self.llm.rule();
         settings.controller_hint = self.link.hint().into();
         if let Ok(prefix) = std::env::var("MCP_TOOL_PREFIX") {
             settings.tool_prefix = prefix;
@@ -134,6 +148,51 @@ fn hub_id(text: &str) -> Result<String, String> {
     match HubId::new(text) {
         Some(_) => Ok(text.into()),
         None => Err("a hub id has 1 to 32 letters, digits, '-' and '_'".into()),
+    }
+}
+
+/// Who answers what people say, written `demo`, `none` or `PROVIDER:MODEL`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Llm {
+    /// A small grammar.
+    Demo,
+    /// Nobody.
+    None,
+    /// A model.
+    Model {
+        /// `anthropic`, `openai` or `ollama`.
+        provider: String,
+        /// As the provider calls it.
+        model: String,
+    },
+}
+
+impl Llm {
+    /// The default rule of a hub that is to be answered by this one.
+    pub fn rule(&self) -> String {
+        let (service, model) = match self {
+            Self::Demo => ("ollama", "demo"),
+            Self::None => return String::new(),
+            Self::Model { provider, model } => (provider.as_str(), model.as_str()),
+        };
+        let tools = serde_json::json!({ "enabled": true });
+        serde_json::json!({ "name": "default", "service": service, "model": model, "tools": tools })
+            .to_string()
+    }
+}
+
+impl FromStr for Llm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "demo" => Ok(Self::Demo),
+            None if text == "none" => Ok(Self::None),
+            Some((provider @ ("anthropic" | "openai" | "ollama"), model)) if !model.is_empty() => {
+                Ok(Self::Model { provider: provider.into(), model: model.into() })
+            }
+            _ => Err("it is demo, none, anthropic:MODEL, openai:MODEL or ollama:MODEL".into()),
+        }
     }
 }
 
@@ -229,6 +288,8 @@ mod tests {
             (&["--hub-id", "a/b"], "letters"),
             (&["--hub-id", ""], "letters"),
             (&["--listen", "here"], "here"),
+            (&["--llm", "gpt"], "anthropic:MODEL"),
+            (&["--llm", "ollama:"], "anthropic:MODEL"),
             (&["--once"], "--once"),
             (&["--frobnicate"], "frobnicate"),
             (&["stray"], "stray"),

@@ -15,6 +15,8 @@ pub struct Config<'a> {
     pub broker: Broker<'a>,
     /// What stands before the names of the hub's own tools, with an underscore between; nothing if it is empty.
     pub tool_prefix: &'a str,
+    /// The default rule for conversations, as JSON; the built-in one if this is empty.
+    pub rule: &'a str,
     /// What a person should check when the controller is not reached.
     pub controller_hint: &'a str,
     /// Whether the tools that only show how tools are made are there.

@@ -45,6 +45,7 @@ pub mod schema;
 pub mod seam;
 pub mod service;
 pub mod store;
+pub mod talk;
 pub mod tool;
 pub mod tools;
 

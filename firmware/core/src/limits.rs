@@ -60,7 +60,7 @@ pub const CORRELATION: usize = 64;
 pub const TRANSACTION: usize = 128;
 
 /// A refusal in words.
-pub const REFUSAL: usize = 128;
+pub const REFUSAL: usize = 192;
 
 /// A tool's name; the providers of language models allow 64.
 pub const TOOL_NAME: usize = 64;
@@ -93,18 +93,25 @@ pub const EVENTS: usize = 8;
 /// One text of an outcome: an error, or a sentence for a person.
 pub const OUTCOME_TEXT: usize = 192;
 
-/// A question to a search service and, in the same place, its answer: some ten results with a line each.
+/// The answer of a search service: some ten results with a line each.
 pub const SEARCH: usize = 2048;
 
-/// Searches that wait for their answer at the same time.
-pub const SEARCHES: usize = 2;
+/// A question to a search service, as JSON.
+pub const QUESTION: usize = 640;
+
+/// Questions to others that wait for their answers at the same time: one for each job.
+pub const QUESTIONS: usize = JOBS;
+
+/// The largest reply of a language model, as its provider writes it: some 800 words with the wrapping, or a handful of
+/// calls.
+pub const LLM_REPLY: usize = if CHAT { 8 * 1024 } else { 4 * 1024 };
 
 /// For a search service to answer; less than [`TOOL_TIMEOUT`], so that the caller learns what was missing.
 pub const SEARCH_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The largest MQTT packet the hub takes in whole: a request with its topic and properties. Larger ones are
-/// cut on the way in and refused by name.
-pub const MQTT_RECEIVE: usize = REQUEST + 1024;
+/// The largest MQTT packet the hub takes in whole: a request, or a model's reply, with its topic and properties. Larger
+/// ones are cut on the way in and refused by name.
+pub const MQTT_RECEIVE: usize = LLM_REPLY + 1024;
 
 /// Longest topic that is kept of a packet that is cut; all that the hub listens to are shorter.
 pub const CUT_TOPIC: usize = 256;
@@ -113,9 +120,9 @@ pub const CUT_TOPIC: usize = 256;
 /// large"; what is larger, the broker drops.
 pub const MQTT_PACKET: u32 = 1280 * 1024;
 
-/// Packets that wait for the broker's acknowledgement, and room to reconnect with them: two of the largest
-/// replies, or many small ones.
-pub const MQTT_SEND: usize = 2 * REPLY + 2048;
+/// Packets that wait for the broker's acknowledgement, and room to reconnect with them: one question to a model with the
+/// definitions of some twenty tools, or two of the largest replies, or many small ones.
+pub const MQTT_SEND: usize = if CHAT { 16 * 1024 } else { 2 * REPLY + 2048 };
 
 /// For the broker's machine to answer a dial, on a slow network.
 pub const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -236,7 +243,7 @@ pub const EXPRESSION: usize = 256;
 
 /// What is said in one conversation, with the calls and their results. Some ten turns of a few sentences each, or one
 /// with a page of results; a model reads it all again with every question.
-pub const HISTORY: usize = 5 * 1024;
+pub const HISTORY: usize = 4 * 1024;
 
 /// The most that one result of a tool, or one answer, takes of a [`HISTORY`]; the rest is cut. Half, so that a second one
 /// still fits.
@@ -283,3 +290,30 @@ pub const TEMPLATE_NAME: usize = 64;
 
 /// Room in a chat reply for one call in its shortest form, beside the names in it.
 pub const CALL_LEAST: usize = 160;
+
+/// The name of a conversation.
+pub const CONVERSATION: usize = 48;
+
+/// Whether the hub takes part in conversations. A board whose flash is full without them leaves the feature off.
+pub const CHAT: bool = cfg!(feature = "chat");
+
+/// Conversations that are remembered: a room each, in a home of some rooms that are talked in.
+pub const TALKS: usize = if CHAT { 3 } else { 1 };
+
+/// Conversations in which somebody waits for an answer at the same time. The other [`JOBS`] stay free for direct calls.
+pub const TALKS_AT_ONCE: usize = 2;
+
+/// A rule, as JSON.
+pub const RULE: usize = 1536;
+
+/// The system prompt with the documents in it; what is longer is cut.
+pub const PROMPT: usize = 1536;
+
+/// For a model to answer one question. Slow ones on a small machine take most of it.
+pub const LLM_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// For a whole turn. Nobody waits for longer.
+pub const CHAT_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Phrases by which people address the hub.
+pub const WAKE_PHRASES: usize = 192;

@@ -51,6 +51,10 @@ pub const HUB: Config<'static> = Config {
         Some(prefix) => prefix,
         None => DEFAULT_TOOL_PREFIX,
     },
+    rule: match option_env!("HEARTHWAVE_RULE") {
+        Some(rule) => rule,
+        None => "",
+    },
     controller_hint: SERIAL_HINT,
     example_tools: is_true(set(option_env!("MCP_INCLUDE_EXAMPLE_TOOLS"))),
 };

@@ -55,6 +55,7 @@ async fn run(spawner: Spawner, settings: Settings) -> ! {
         target: "qemu",
         broker: settings.broker,
         tool_prefix: DEFAULT_TOOL_PREFIX,
+        rule: "",
         controller_hint: SERIAL_HINT,
         example_tools: false,
     };

@@ -4,67 +4,92 @@ use core::pin::{Pin, pin};
 
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
+use super::chat::{self, Room};
 use super::{content, settings};
 use crate::json::{Kind, Overflow, Value, Writer};
+use crate::limits;
 use crate::log::{error, warn};
-use crate::mqtt::{self, Job, Refusal, Request, Slots};
+use crate::mqtt::{self, Happening, Job, Refusal, ReplyTo, Request, Slots, Topics};
 use crate::seam::Platform;
 use crate::store::Store;
+use crate::talk::ConversationId;
 use crate::tool::{self, Format, Handlers, Name, Registry};
-use crate::tools::Toolbox;
 
 /// Writes the reply to a job.
 pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
     job: &mut Job,
-    registry: &Registry,
-    toolbox: &Toolbox<'_, P, Store<'_, F>>,
-    slots: &Slots,
+    room: &Room<'_, P, Store<'_, F>>,
 ) {
     let asked = job.request;
+    let mut is_speech = false;
     let (payload, reply) = job.work();
     let written = match mqtt::read(payload) {
         Err(refusal) => refuse(refusal, None, reply),
         Ok((request, transaction)) => {
-            // What changes something is done first, with the reply's room to work in.
-            let done = match asked {
-                Request::ContentPut => content::put(request, toolbox.store, reply).await,
-                Request::ContentDelete => content::delete(request, toolbox.store).await,
-                Request::ConfigSet => settings::set(request, toolbox.store).await,
-                _ => Ok(()),
+            // Behind pointers, for stack frames of their own.
+            let written = if limits::CHAT && matches!(asked, Request::Chat | Request::Transcript) {
+                let is_heard = asked == Request::Transcript;
+                let saying: Pin<&mut dyn Future<Output = _>> =
+                    pin!(chat::answer(request, transaction, is_heard, &mut is_speech, room, reply));
+                saying.await
+            } else {
+                let doing: Pin<&mut dyn Future<Output = _>> =
+                    pin!(plain(asked, request, transaction, room, reply));
+                doing.await
             };
-            let mut writer = Writer::new(reply);
-            let opened = writer.open();
-            let refused = match (done, asked) {
-                (Err(refusal), _) => Err(refusal),
-                (Ok(()), Request::ToolCall) => {
-                    // Behind a pointer, for a stack frame of its own.
-                    let call: Pin<&mut dyn Future<Output = _>> =
-                        pin!(tool_call(request, registry, toolbox, slots, &mut writer));
-                    call.await
-                }
-                (Ok(()), Request::ToolList) => tool_list(request, registry, &mut writer),
-                (Ok(()), Request::ContentList) => content::list(request, toolbox.store, &mut writer).await,
-                (Ok(()), Request::ConfigGet) => settings::get(request, toolbox.store, &mut writer).await,
-                (Ok(()), Request::ContentPut | Request::ContentDelete | Request::ConfigSet) => {
-                    writer.field("success", true);
-                    Ok(())
-                }
-            };
-            if let Some(transaction) = transaction {
-                writer.field("transaction", transaction);
-            }
-            writer.close(opened);
-            match (refused, writer.finish()) {
-                (Ok(()), Ok(length)) => Ok(length),
-                (Ok(()), Err(Overflow)) => refuse(Refusal::Unanswerable, transaction, reply),
-                (Err(refusal), _) => refuse(refusal, transaction, reply),
-            }
+            written.map_or_else(|refusal| refuse(refusal, transaction, reply), Ok)
         }
     };
     match written {
         Ok(length) => job.replied(length),
         Err(Overflow) => error!("hub: a refusal does not fit into a reply; the caller gets an empty one"),
     }
+    if is_speech {
+        job.reply_to = ReplyTo::topic(Topics::new(room.id).speech());
+    }
+}
+
+/// Answers everything but conversations. Returns the length of the reply.
+async fn plain<P: Platform, F: MultiwriteNorFlash>(
+    asked: Request,
+    request: Value<'_>,
+    transaction: Option<Value<'_>>,
+    room: &Room<'_, P, Store<'_, F>>,
+    reply: &mut [u8],
+) -> Result<usize, Refusal> {
+    let Room { registry, toolbox, slots, talks, .. } = *room;
+    let store = toolbox.store;
+    // What changes something is done first, with the reply's room to work in.
+    match asked {
+        Request::ContentPut => content::put(request, store, reply).await?,
+        Request::ContentDelete => content::delete(request, store).await?,
+        Request::ConfigSet => settings::set(request, store).await?,
+        _ => {}
+    }
+    let mut writer = Writer::new(reply);
+    let opened = writer.open();
+    match asked {
+        Request::ToolCall => {
+            let call: Pin<&mut dyn Future<Output = _>> =
+                pin!(tool_call(request, registry, toolbox, slots, &mut writer));
+            call.await?;
+        }
+        Request::ToolList => tool_list(request, registry, &mut writer)?,
+        Request::ContentList => content::list(request, store, &mut writer).await?,
+        Request::ConfigGet => settings::get(request, store, &mut writer).await?,
+        Request::Cancel => {
+            let id: ConversationId =
+                mqtt::text(request, "conversation")?.ok_or(Refusal::NotText("conversation"))?;
+            writer.field("success", true);
+            writer.field("cancelled", talks.cancel(&id));
+        }
+        _ => writer.field("success", true),
+    }
+    if let Some(transaction) = transaction {
+        writer.field("transaction", transaction);
+    }
+    writer.close(opened);
+    writer.finish().map_err(|Overflow| Refusal::Unanswerable)
 }
 
 fn refuse(refusal: Refusal, transaction: Option<Value<'_>>, reply: &mut [u8]) -> Result<usize, Overflow> {
@@ -88,7 +113,7 @@ async fn tool_call<H: Handlers>(
         Some(_) => return Err(Refusal::WrongArguments),
     };
     let event = tool::execute(registry, handlers, &name, arguments, reply).await;
-    slots.tell(event);
+    slots.tell(Happening::Tool(event));
     Ok(())
 }
 

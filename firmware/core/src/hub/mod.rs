@@ -1,7 +1,9 @@
 //! The hub: joins the MQTT session, the job slots with the tools, the store, and the controller link.
 
 mod answer;
+mod chat;
 mod content;
+mod rules;
 mod settings;
 
 use core::pin::pin;
@@ -14,6 +16,7 @@ use embassy_time::Timer;
 use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
+use self::chat::Room;
 use crate::config::Config;
 use crate::link::{self, Around, Port};
 use crate::log::{info, warn};
@@ -22,6 +25,7 @@ use crate::notice::Notices;
 use crate::seam::{Dial, Platform};
 use crate::service::Services;
 use crate::store::{self, Store};
+use crate::talk::Talks;
 use crate::tool::{self, DeclaredTools, Registry};
 use crate::tools::{self, Toolbox};
 use crate::{limits, mqtt};
@@ -34,6 +38,7 @@ pub struct Memory {
     mqtt: mqtt::Memory,
     port: Port,
     notices: Notices,
+    talks: Talks,
     store: store::Memory,
     slots: Slots,
     services: Services,
@@ -47,6 +52,7 @@ impl Memory {
             mqtt: mqtt::Memory::new(),
             port: Port::new(),
             notices: Notices::new(),
+            talks: Talks::new(),
             store: store::Memory::new(),
             slots: Slots::new(),
             services: Services::new(),
@@ -94,12 +100,14 @@ impl<'a> Hub<'a> {
     {
         let declared = self.take_declared_tools();
         let Self { config, memory, .. } = self;
-        let Memory { mqtt, port, notices, store, slots, services, registry } = &mut **memory;
+        let Memory { mqtt, port, notices, talks, store, slots, services, registry } = &mut **memory;
         let (slots, services, port, notices, registry) = (&*slots, &*services, &*port, &*notices, &*registry);
         slots.clear();
         services.clear(platform.seed());
         port.clear();
         notices.clear();
+        let talks = &*talks;
+        talks.clear();
         info!("hub {}: version {} on {}", config.id.as_str(), env!("CARGO_PKG_VERSION"), config.target);
         registry.reset(config.tool_prefix);
         let examples = if config.example_tools { tools::EXAMPLE_TOOLS } else { &[] };
@@ -118,11 +126,10 @@ impl<'a> Hub<'a> {
         let store = Mutex::new(store);
         let toolbox = &Toolbox { platform: &platform, store: &store, port, services, restart: &restart };
         let (rx, tx) = uart;
-        let inside = Inside { slots, services, notices, link: port.status(), registry };
+        let inside = Inside { slots, services, talks, notices, link: port.status(), registry };
         let around = Around { port, registry, notices, hint: config.controller_hint, seed: platform.seed() };
-        let serve = |index| {
-            slots.serve(index, async |job: &mut Job| answer::answer(job, registry, toolbox, slots).await)
-        };
+        let room = &Room { talks, registry, toolbox, slots, rule: config.rule, id: config.id };
+        let serve = |index| slots.serve(index, async |job: &mut Job| answer::answer(job, room).await);
         // Pinned one by one where they stay: moved, all of them would cross the stack.
         let mqtt = pin!(mqtt::run(mqtt, config, &mut dial, &platform, &inside));
         let link = pin!(link::run(rx, tx, &around));

@@ -1,28 +1,63 @@
 //! `request/config/…`: what people can set while the hub runs.
 
+use core::ops::ControlFlow;
+
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+use heapless::String;
 
+use super::chat::{WAKE_PHRASES, WAKE_PHRASES_KEY};
+use super::rules;
+use crate::chat::Rule;
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
 use crate::mqtt::{self, Refusal};
-use crate::store::Store;
 use crate::store::flags::PROJECT;
+use crate::store::{Key, Section, Store};
 
-/// `{"key"?}` → `{"settings": {…}}`.
+/// `{"key"?}` → `{"settings": {…}}`: one of them, or all that fit.
 pub(super) async fn get<F: MultiwriteNorFlash>(
     request: Value<'_>,
     store: &Mutex<NoopRawMutex, Store<'_, F>>,
     reply: &mut Writer<'_>,
 ) -> Result<(), Refusal> {
-    if request.get("key").is_some() {
-        known(request)?;
+    let wanted: Option<String<{ limits::NAME }>> = mqtt::text(request, "key")?;
+    let wanted = wanted.as_deref();
+    if wanted.is_some_and(|key| !is_known(key)) {
+        return Err(Refusal::UnknownSetting);
     }
-    let project = store.lock().await.project().await?;
+    let mut store = store.lock().await;
+    let project = store.project().await?;
     reply.field("success", true);
     reply.key("settings");
-    reply.object(|settings| settings.field(PROJECT, project.as_str()));
+    let settings = reply.open();
+    let is_wanted = |key: &str| wanted.is_none_or(|wanted| wanted == key);
+    if is_wanted(PROJECT) {
+        reply.field(PROJECT, project.as_str());
+    }
+    let mut has_phrases = false;
+    let show = |key: Key<'_>, text: &str| {
+        let Key::Setting(key) = key else { return ControlFlow::Continue(()) };
+        if key == PROJECT || !is_wanted(key) {
+            return ControlFlow::Continue(());
+        }
+        has_phrases |= key == WAKE_PHRASES_KEY;
+        let before = reply.mark();
+        match Value::parse(text.as_bytes()) {
+            Ok(rule) if key.starts_with(rules::PREFIX) => reply.field(key, rule),
+            _ => reply.field(key, text),
+        }
+        if reply.room() < limits::TRANSACTION + limits::WAKE_PHRASES + 64 {
+            reply.rewind(before);
+        }
+        ControlFlow::Continue(())
+    };
+    store.each(Section::Settings, show).await?;
+    if !has_phrases && is_wanted(WAKE_PHRASES_KEY) {
+        reply.field(WAKE_PHRASES_KEY, WAKE_PHRASES);
+    }
+    reply.close(settings);
     Ok(())
 }
 
@@ -31,19 +66,32 @@ pub(super) async fn set<F: MultiwriteNorFlash>(
     request: Value<'_>,
     store: &Mutex<NoopRawMutex, Store<'_, F>>,
 ) -> Result<(), Refusal> {
-    known(request)?;
-    let is_null = request.get("value").is_some_and(|value| value.kind() == Kind::Null);
-    let mut store = store.lock().await;
-    if is_null {
-        return Ok(store.set_project(None).await?);
+    let key: String<{ limits::NAME }> = mqtt::text(request, "key")?.ok_or(Refusal::UnknownSetting)?;
+    if !is_known(&key) {
+        return Err(Refusal::UnknownSetting);
     }
-    let project = mqtt::text::<{ limits::GROUP }>(request, "value")?.ok_or(Refusal::NotText("value"))?;
-    Ok(store.set_project(Some(&project)).await?)
+    let value = request.get("value").ok_or(Refusal::NotText("value"))?;
+    let mut store = store.lock().await;
+    if value.kind() == Kind::Null {
+        return Ok(store.delete(Key::Setting(&key)).await.map(drop)?);
+    }
+    if let Some(name) = key.strip_prefix(rules::PREFIX) {
+        let rule = Rule::parse(value.text()).map_err(|_| Refusal::WrongRule)?;
+        if rule.name != *name || value.text().len() > limits::RULE {
+            return Err(Refusal::WrongRule);
+        }
+        return Ok(store.set(Key::Setting(&key), value.text()).await?);
+    }
+    let text: String<{ limits::WAKE_PHRASES }> =
+        mqtt::text(request, "value")?.ok_or(Refusal::NotText("value"))?;
+    if key == PROJECT {
+        return Ok(store.set_project(Some(&text)).await?);
+    }
+    Ok(store.set(Key::Setting(&key), &text).await?)
 }
 
-fn known(request: Value<'_>) -> Result<(), Refusal> {
-    match mqtt::text::<{ limits::NAME }>(request, "key") {
-        Ok(Some(key)) if key == PROJECT => Ok(()),
-        _ => Err(Refusal::UnknownSetting),
-    }
+fn is_known(key: &str) -> bool {
+    key == PROJECT
+        || key == WAKE_PHRASES_KEY
+        || key.len() > rules::PREFIX.len() && key.starts_with(rules::PREFIX)
 }

@@ -18,7 +18,7 @@ use super::replies::Replies;
 use super::request::{self, Refusal, Request};
 use super::session::{Inside, Lost};
 use super::sieve::Margin;
-use super::slot::{ReplyTo, Slots};
+use super::slot::{Happening, ReplyTo, Slots};
 use super::topic::Topics;
 use crate::config::Config;
 use crate::json::{Value, Writer};
@@ -26,8 +26,9 @@ use crate::limits;
 use crate::link::Status;
 use crate::log::{debug, info, warn};
 use crate::notice::{Notice, Notices};
-use crate::service::{Number, Services, Unanswered};
-use crate::tool::{Event, Registry};
+use crate::service::{Number, Service, Services, Unanswered};
+use crate::talk::Talks;
+use crate::tool::Registry;
 
 /// Handles what comes and goes.
 pub(super) struct Desk<'a> {
@@ -37,12 +38,13 @@ pub(super) struct Desk<'a> {
     services: &'a Services,
     link: &'a Status,
     registry: &'a Registry,
+    talks: &'a Talks,
     notices: &'a Notices,
     /// A notice that could not be told yet.
     notice: Option<Notice>,
     subscription: Subscription,
     /// An event that could not be told yet.
-    event: Option<Event>,
+    event: Option<Happening>,
     replies: Replies,
     seen: Redeliveries,
 }
@@ -67,7 +69,7 @@ struct Refused {
 
 impl<'a> Desk<'a> {
     pub(super) fn new(config: &Config<'a>, inside: &Inside<'a>) -> Self {
-        let Inside { slots, services, notices, link, registry } = *inside;
+        let Inside { slots, services, talks, notices, link, registry } = *inside;
         Self {
             topics: Topics::new(config.id),
             target: config.target,
@@ -75,6 +77,7 @@ impl<'a> Desk<'a> {
             services,
             link,
             registry,
+            talks,
             notices,
             notice: None,
             event: None,
@@ -139,7 +142,12 @@ impl<'a> Desk<'a> {
             )
             .await;
             let refused = match event {
-                Either6::First(Ok(Some(message))) => self.receive(&message, margin),
+                Either6::First(Ok(Some(message))) => {
+                    if self.topics.is_answer(message.topic()) {
+                        self.services.ready().await;
+                    }
+                    self.receive(&message, margin)
+                }
                 Either6::First(Ok(None)) => None,
                 Either6::First(Err(Error::Peer(PeerError::Rejected(_)))) => {
                     // The connection lives on. What was rejected is the subscription, or else a publication.
@@ -190,8 +198,9 @@ impl<'a> Desk<'a> {
                     // A request that somebody retained by mistake must not run at every reconnect.
                     .retain_behavior(RetainHandling::Never)
                     .ignore_local_messages();
-                let (requests, answers) = (self.topics.requests(), self.topics.service_responses());
-                let filters = [&requests, &answers].map(|topic| TopicFilter::new(topic).options(options));
+                let (requests, [search, model]) = (self.topics.requests(), self.topics.answers());
+                let filters =
+                    [&requests, &search, &model].map(|topic| TopicFilter::new(topic).options(options));
                 match connection.subscribe(&filters, &[]).await {
                     Ok(op) => {
                         self.subscription = Subscription::Asked(op, Instant::now() + limits::MQTT_TIMEOUT)
@@ -226,15 +235,27 @@ impl<'a> Desk<'a> {
 
     /// Tells what was executed, as far as there is room.
     async fn tell_events<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
-        let topic = self.topics.tool_events();
         while let Some(event) = self.event.take().or_else(|| self.slots.next_event()) {
+            let topic = match event {
+                Happening::Tool(_) => self.topics.tool_events(),
+                Happening::Chat { .. } => self.topics.chat_events(),
+            };
             let payload = |buffer: &mut [u8]| {
                 let mut writer = Writer::new(buffer);
-                writer.object(|members| {
-                    members.field("name", event.name.as_str());
-                    members.field("success", event.success);
-                    members.field("execution_time_ms", event.milliseconds);
-                    members.field("slow", event.is_slow());
+                writer.object(|members| match &event {
+                    Happening::Tool(event) => {
+                        members.field("name", event.name.as_str());
+                        members.field("success", event.success);
+                        members.field("execution_time_ms", event.milliseconds);
+                        members.field("slow", event.is_slow());
+                    }
+                    Happening::Chat { conversation, state, tool } => {
+                        members.field("conversation", conversation.as_str());
+                        members.field("state", *state);
+                        if let Some(tool) = tool {
+                            members.field("tool", tool.as_str());
+                        }
+                    }
                 });
                 writer.finish()
             };
@@ -272,11 +293,23 @@ impl<'a> Desk<'a> {
     /// Sends the questions that are due, as far as there is room.
     async fn ask_services<IO: Io>(&self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
         while let Some(due) = self.services.next_due() {
-            let topic = self.topics.service_request(due.service());
-            let reply_topic = self.topics.service_response(due.service());
+            let topic = self.topics.question(due.service());
+            let reply_topic = self.topics.answer(due.service());
             let number = due.number().to_be_bytes();
-            let properties = [Property::ResponseTopic(&reply_topic), Property::CorrelationData(&number)];
-            let payload = |buffer: &mut [u8]| due.copy(buffer).ok_or(());
+            let seconds = u32::try_from(due.patience().as_secs()).unwrap_or(u32::MAX).max(1);
+            let properties = [
+                Property::ResponseTopic(&reply_topic),
+                Property::CorrelationData(&number),
+                // Nobody is to work on what nobody waits for any more.
+                Property::MessageExpiryInterval(seconds),
+            ];
+            let payload = |buffer: &mut [u8]| {
+                let written = match due.service() {
+                    Service::Search => due.copy(buffer),
+                    Service::Model { talk, .. } => self.talks.question(talk, self.registry, buffer),
+                };
+                written.ok_or(())
+            };
             let publication = Publication::new(&topic, payload).qos(REPLY_QOS).properties(&properties);
             match publish(connection, publication).await? {
                 Sent::Now(_) => due.sent(),
@@ -309,7 +342,7 @@ impl<'a> Desk<'a> {
         let received = Instant::now();
         let (topic, payload) = (message.topic(), message.payload());
         let size = margin.cut().unwrap_or(payload.len());
-        if self.topics.is_service_response(topic) {
+        if self.topics.is_answer(topic) {
             self.take_answer(message, size);
             return None;
         }

@@ -33,6 +33,7 @@ struct Limits {
     response_topic: usize,
     correlation_data: usize,
     transaction: usize,
+    llm_reply: usize,
 }
 
 /// Writes the payload of `info`, and returns its length.
@@ -62,6 +63,7 @@ pub(super) fn write(
                 response_topic: limits::RESPONSE_TOPIC,
                 correlation_data: limits::CORRELATION,
                 transaction: limits::TRANSACTION,
+                llm_reply: limits::LLM_REPLY,
             },
         };
         serde_json_core::to_slice(&info, buffer)

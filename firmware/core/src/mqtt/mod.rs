@@ -25,5 +25,5 @@ pub use request::{Refusal, Request};
 pub(crate) use request::{read, text};
 pub use session::{Inside, Memory, explain, run};
 pub use sieve::{Margin, Sieve};
-pub use slot::{Job, ReplyTo, Slot, Slots};
+pub use slot::{Happening, Job, ReplyTo, Slot, Slots};
 pub use topic::{Topic, Topics};

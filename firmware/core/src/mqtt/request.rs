@@ -20,6 +20,12 @@ pub enum Request {
     ContentDelete,
     /// `content/list`: tells which documents there are.
     ContentList,
+    /// `chat`: answers what a person says.
+    Chat,
+    /// `transcript`: answers what was heard, if it was meant for the hub.
+    Transcript,
+    /// `cancel`: ends a conversation's turn.
+    Cancel,
     /// `config/get`: tells settings.
     ConfigGet,
     /// `config/set`: changes a setting.
@@ -27,7 +33,10 @@ pub enum Request {
 }
 
 /// All requests by name.
-const REQUESTS: [(&str, Request); 7] = [
+const REQUESTS: [(&str, Request); 10] = [
+    ("chat", Request::Chat),
+    ("transcript", Request::Transcript),
+    ("cancel", Request::Cancel),
     ("tool/call", Request::ToolCall),
     ("tool/list", Request::ToolList),
     ("content/put", Request::ContentPut),
@@ -40,8 +49,14 @@ const REQUESTS: [(&str, Request); 7] = [
 impl Request {
     /// The request called `name`.
     pub fn named(name: &str) -> Option<Self> {
-        REQUESTS.iter().find(|(known, _)| *known == name).map(|(_, request)| *request)
+        served().find(|(known, _)| *known == name).map(|(_, request)| *request)
     }
+}
+
+/// The requests that this hub serves.
+fn served() -> impl Iterator<Item = &'static (&'static str, Request)> {
+    let is_chat = |request| matches!(request, Request::Chat | Request::Transcript | Request::Cancel);
+    REQUESTS.iter().filter(move |(_, request)| limits::CHAT || !is_chat(*request))
 }
 
 /// Why a request is not worked on.
@@ -77,6 +92,18 @@ pub enum Refusal {
     UnknownSetting,
     /// What is to be deleted is not there.
     Absent,
+    /// There is no such rule.
+    NoRule,
+    /// There is no such prompt.
+    NoPrompt,
+    /// Nothing was said.
+    NoText,
+    /// The conversation waits for an answer.
+    TalkWaits,
+    /// Too many conversations wait for an answer.
+    TalksFull,
+    /// What is set is not a rule.
+    WrongRule,
     /// The store does not do it.
     Store(StoreError),
     /// The transaction has no room in a reply.
@@ -95,11 +122,11 @@ impl Refusal {
     /// The short name of the refusal, for programs.
     pub const fn error_type(&self) -> &'static str {
         match self {
-            Self::Busy => "busy",
+            Self::Busy | Self::TalkWaits | Self::TalksFull => "busy",
             Self::Unknown => "unknown_request",
             Self::TooLarge(_) | Self::Unanswerable => "too_large",
             Self::NotJson(_) => "invalid_json",
-            Self::Absent => "not_found",
+            Self::Absent | Self::NoRule | Self::NoPrompt => "not_found",
             Self::Store(StoreError::TooLarge { .. }) => "too_large",
             Self::Store(StoreError::Full(_)) => "full",
             Self::Store(error) if !matches!(error, StoreError::Name(..)) => "store_error",
@@ -142,7 +169,7 @@ impl fmt::Display for Refusal {
             Self::Busy => write!(f, "The hub is busy with {} requests; try again in a moment", limits::JOBS),
             Self::Unknown => {
                 f.write_str("Unknown request; the hub answers")?;
-                let mut names = REQUESTS.iter().map(|(name, _)| name);
+                let mut names = served().map(|(name, _)| name);
                 names.try_for_each(|name| write!(f, " {name}"))
             }
             Self::GoneAfter => {
@@ -152,8 +179,24 @@ impl fmt::Display for Refusal {
             Self::LongText(name, most) => {
                 write!(f, "'{name}' is too long; at most {most} bytes are possible")
             }
-            Self::UnknownSetting => f.write_str("'key' must be one of: project"),
+            Self::UnknownSetting => f.write_str("'key' must be one of: project, wake_phrases, rule.NAME"),
             Self::Absent => f.write_str("There is no such document in the store"),
+            Self::NoRule => f.write_str("There is no such rule; 'default' and 'brief' are built in"),
+            Self::NoPrompt => {
+                f.write_str("There is no such prompt; there are")?;
+                let mut prompts = crate::chat::prompts::PROMPTS.iter();
+                prompts.try_for_each(|prompt| write!(f, " @{}", prompt.name))
+            }
+            Self::NoText => f.write_str("'text' must be what the person says"),
+            Self::TalkWaits => {
+                f.write_str("The conversation waits for an answer; try again after it, or cancel it")
+            }
+            Self::TalksFull => {
+                write!(f, "{} conversations wait for an answer; try again in a moment", limits::TALKS_AT_ONCE)
+            }
+            Self::WrongRule => {
+                f.write_str("'value' must be a rule: an object with 'name', 'model', 'prompt'…")
+            }
             Self::Store(error) => write!(f, "Store: {error}"),
             Self::TooLarge(size) => {
                 write!(f, "The request has {size} bytes; at most {} are possible", limits::REQUEST)

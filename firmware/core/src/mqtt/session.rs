@@ -15,6 +15,7 @@ use crate::log::{debug, error, info, warn};
 use crate::notice::Notices;
 use crate::seam::{Dial, Platform};
 use crate::service::Services;
+use crate::talk::Talks;
 use crate::tool::Registry;
 
 /// The buffers of one session.
@@ -43,6 +44,8 @@ pub struct Inside<'a> {
     pub slots: &'a Slots,
     /// Where questions to others come from, and their answers go.
     pub services: &'a Services,
+    /// The conversations, which questions to models are made of.
+    pub talks: &'a Talks,
     /// Where people are told things.
     pub notices: &'a Notices,
     /// The controller, as announced.

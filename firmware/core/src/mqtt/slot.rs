@@ -15,7 +15,8 @@ use minimq::Publication;
 use super::request::{Refusal, Request};
 use super::topic::Topic;
 use crate::limits;
-use crate::tool::Event;
+use crate::talk::ConversationId;
+use crate::tool::{Event, Name};
 
 /// Where a reply goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,11 +111,27 @@ impl Slot {
     }
 }
 
+/// Something that is told as it happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// A tool was executed.
+    Tool(Event),
+    /// A conversation goes on.
+    Chat {
+        /// Which.
+        conversation: ConversationId,
+        /// What it does: `started`, `waiting`, `calling`, `done`.
+        state: &'static str,
+        /// What it calls.
+        tool: Option<Name>,
+    },
+}
+
 /// All slots of a hub, and what is to be told about the work in them.
 pub struct Slots {
     slots: [Slot; limits::JOBS],
     answered: Channel<NoopRawMutex, usize, { limits::JOBS }>,
-    events: Channel<NoopRawMutex, Event, { limits::EVENTS }>,
+    events: Channel<NoopRawMutex, Happening, { limits::EVENTS }>,
 }
 
 impl Slots {
@@ -135,7 +152,7 @@ impl Slots {
     }
 
     /// Has an event told. If too many wait, the oldest is not.
-    pub fn tell(&self, event: Event) {
+    pub fn tell(&self, event: Happening) {
         if self.events.is_full() {
             let _ = self.events.try_receive();
         }
@@ -144,7 +161,7 @@ impl Slots {
     }
 
     /// The next event to be told.
-    pub(super) fn next_event(&self) -> Option<Event> {
+    pub(super) fn next_event(&self) -> Option<Happening> {
         self.events.try_receive().ok()
     }
 

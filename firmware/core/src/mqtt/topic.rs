@@ -12,8 +12,8 @@ pub type Topic = String<{ limits::RESPONSE_TOPIC }>;
 const ROOT: &str = "hearthwave/";
 const REQUEST: &str = "/request/";
 const RESPONSE: &str = "/response/";
-const SERVICE: &str = "/service/";
-const SERVICE_RESPONSE: &str = "/response";
+const SEARCH_ANSWER: &str = "service/search/response";
+const MODEL_ANSWER: &str = "llm/response";
 
 /// Topics under `hearthwave/<hub-id>/`.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +42,16 @@ impl<'a> Topics<'a> {
         self.join("/", "event/tool")
     }
 
+    /// How conversations go on.
+    pub fn chat_events(&self) -> Topic {
+        self.join("/", "event/chat")
+    }
+
+    /// What the satellites are to say.
+    pub fn speech(&self) -> Topic {
+        self.join("/", "speech")
+    }
+
     /// What people should know.
     pub fn log(&self) -> Topic {
         self.join("/", "log")
@@ -65,29 +75,31 @@ impl<'a> Topics<'a> {
     }
 
     /// Where a service is asked.
-    pub fn service_request(&self, service: Service) -> Topic {
-        let mut topic = self.join(SERVICE, service.name());
-        // It fits, as `join` says.
-        let _ = topic.push_str("/request");
-        topic
+    pub fn question(&self, service: Service) -> Topic {
+        match service {
+            Service::Search => self.join("/", "service/search/request"),
+            Service::Model { provider, .. } => self.join("/llm/request/", provider),
+        }
     }
 
     /// Where a service answers.
-    pub fn service_response(&self, service: Service) -> Topic {
-        let mut topic = self.join(SERVICE, service.name());
-        let _ = topic.push_str(SERVICE_RESPONSE);
-        topic
+    pub fn answer(&self, service: Service) -> Topic {
+        match service {
+            Service::Search => self.join("/", SEARCH_ANSWER),
+            Service::Model { .. } => self.join("/", MODEL_ANSWER),
+        }
     }
 
-    /// Matches every answer of a service.
-    pub fn service_responses(&self) -> Topic {
-        self.join(SERVICE, "+/response")
+    /// Every topic on which a service answers.
+    pub fn answers(&self) -> [Topic; 2] {
+        [SEARCH_ANSWER, MODEL_ANSWER].map(|name| self.join("/", name))
     }
 
     /// Whether a service answers on `topic`.
-    pub fn is_service_response(&self, topic: &str) -> bool {
+    pub fn is_answer(&self, topic: &str) -> bool {
         let ours = topic.strip_prefix(ROOT).and_then(|rest| rest.strip_prefix(self.id.as_str()));
-        ours.and_then(|rest| rest.strip_prefix(SERVICE)).is_some_and(|rest| rest.ends_with(SERVICE_RESPONSE))
+        let name = ours.and_then(|rest| rest.strip_prefix('/'));
+        name.is_some_and(|name| name == SEARCH_ANSWER || name == MODEL_ANSWER)
     }
 
     fn join(&self, middle: &str, name: &str) -> Topic {

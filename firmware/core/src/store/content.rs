@@ -119,6 +119,11 @@ impl<'a> Expression<'a> {
         Ok(Self { text })
     }
 
+    /// As it was written.
+    pub const fn text(&self) -> &'a str {
+        self.text
+    }
+
     /// Whether it selects a document.
     pub fn selects(&self, category: &str, name: &str) -> bool {
         self.terms().any(|term| term.matches(category, name))
