@@ -8,6 +8,7 @@ pub mod hub;
 pub mod link;
 pub mod network;
 pub mod options;
+pub mod relay;
 pub mod tty;
 pub mod zwave;
 

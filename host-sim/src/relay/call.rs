@@ -1,0 +1,110 @@
+//! One call to a server, repeated while that helps.
+
+use http_body_util::Full;
+use hyper::Request;
+use hyper::body::Bytes;
+use serde_json::Value;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::endpoint::Key;
+use super::failure::{Failure, words};
+use super::http::{Advice, Answer, Body, Broken, Http};
+use super::retry::{Retries, is_passing};
+
+/// What is known about a call beside the request itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call<'a> {
+    /// Who is asked.
+    pub(super) who: &'a str,
+    /// Where that is.
+    pub(super) place: &'a str,
+    /// What must not be repeated to anybody.
+    pub(super) key: Option<&'a Key>,
+    /// When the hub asked.
+    pub(super) received: Instant,
+    /// When the answer is due.
+    pub(super) until: Instant,
+    /// Decides about the waits.
+    pub(super) seed: u64,
+}
+
+/// Sends what `compose` makes until there is an answer or no point in trying. A good answer is a JSON object. Returns how
+/// often it was sent again, too.
+///
+/// Dropping the future closes the connection; the server may go on.
+pub(super) async fn call(
+    http: &Http,
+    call: &Call<'_>,
+    compose: impl Fn() -> Request<Full<Bytes>>,
+) -> (u32, Result<Vec<u8>, Failure>) {
+    let mut retries = Retries::new(call.until, call.seed);
+    loop {
+        let attempt = timeout_at(call.until, http.fetch(compose())).await;
+        let (failure, advice) = match attempt {
+            Err(_) => (call.late(), None),
+            Ok(Ok(answer)) if (200..300).contains(&answer.status) => {
+                return (retries.made(), call.accept(answer));
+            }
+            Ok(Ok(answer)) => call.refused(&answer),
+            Ok(Err(broken)) => call.broken(broken),
+        };
+        let wait = advice.and_then(|advice| retries.next(Instant::now(), advice));
+        match wait {
+            Some(wait) => {
+                log::debug!("relay: {}; again in {} ms", failure.brief(), wait.as_millis());
+                sleep(wait).await;
+            }
+            None => return (retries.made(), Err(failure)),
+        }
+    }
+}
+
+/// A failure and, if it may pass, what the server says about that.
+type Failed = (Failure, Option<Advice>);
+
+impl Call<'_> {
+    fn who(&self) -> String {
+        self.who.into()
+    }
+
+    fn late(&self) -> Failure {
+        Failure::Late { who: self.who(), after: self.received.elapsed() }
+    }
+
+    fn accept(&self, answer: Answer) -> Result<Vec<u8>, Failure> {
+        match answer.body {
+            // The limit is told by whoever knows the hub.
+            Body::Larger(bytes) => Err(Failure::TooLarge { who: self.who(), bytes, limit: 0 }),
+            Body::Whole(body) => match serde_json::from_slice::<Value>(&body) {
+                Ok(Value::Object(_)) => Ok(body),
+                _ => Err(Failure::Malformed { who: self.who(), status: answer.status }),
+            },
+        }
+    }
+
+    fn refused(&self, answer: &Answer) -> Failed {
+        let body = match &answer.body {
+            Body::Whole(body) => body.as_slice(),
+            Body::Larger(_) => &[],
+        };
+        let may_pass = is_passing(answer.status) && !is_out_of_money(body);
+        let words = words(body, self.key);
+        let failure = Failure::Refused { who: self.who(), status: answer.status, words };
+        (failure, may_pass.then_some(answer.advice))
+    }
+
+    fn broken(&self, broken: Broken) -> Failed {
+        let (place, who) = (self.place.into(), self.who());
+        match broken {
+            Broken::Before(why) => (Failure::Unreachable { who, place, why }, Some(Advice::default())),
+            Broken::Untrusted(why) => (Failure::Unreachable { who, place, why }, None),
+            Broken::Within(bytes) => (Failure::BrokenOff { who, bytes }, None),
+        }
+    }
+}
+
+/// OpenAI says 429 also to those who have not paid, which does not pass.
+fn is_out_of_money(body: &[u8]) -> bool {
+    let error: Value = serde_json::from_slice(body).unwrap_or_default();
+    error["error"]["code"] == "insufficient_quota"
+}

@@ -1,0 +1,340 @@
+//! The desk where requests come in and replies go out. It outlives connections.
+
+use std::collections::{HashMap, VecDeque};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Bytes;
+use minimq::{
+    ConnectEvent, Connection, Disconnect, Error, Io, Op, PeerError, Property, PubError, Publication, QoS,
+    ResourceError, RetainHandling, SubscriptionOptions, TopicFilter,
+};
+use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::failure::{Failure, clean};
+use super::recent::{Identity, Recent, Seen};
+use super::request::{INFO, Message, ReplyTo, Request, SHARED};
+use super::work::{Done, Work};
+
+/// Requests in work, those included that wait for their turn. One more is told to come back.
+const IN_WORK: usize = 256;
+/// At least once, in and out. With more, mosquitto sends a crowd of messages at once, whatever Receive Maximum says, and
+/// minimq drops those that it has no room for. A request that comes twice is noticed here, and an answer by the hub.
+const REQUEST_QOS: QoS = QoS::AtLeastOnce;
+/// See [`REQUEST_QOS`].
+const REPLY_QOS: QoS = QoS::AtLeastOnce;
+/// For the broker to answer a subscription.
+const SUBSCRIBE_WITHIN: Duration = Duration::from_secs(10);
+/// For requests in work to be finished once the relay is stopped.
+const FINISH_WITHIN: Duration = Duration::from_secs(5);
+/// For the last words to be taken.
+const FAREWELL_WITHIN: Duration = Duration::from_secs(1);
+
+/// Why a connection ended.
+#[derive(Debug)]
+pub(super) enum Lost {
+    /// The stream broke, or the broker closed it.
+    Closed,
+    /// The broker does not answer.
+    Stalled,
+    /// The broker does not let the relay subscribe.
+    Deaf,
+    /// The broker sent nonsense.
+    Nonsense,
+}
+
+impl<E> From<Error<E>> for Lost {
+    fn from(error: Error<E>) -> Self {
+        match error {
+            Error::Peer(_) => Self::Nonsense,
+            _ => Self::Closed,
+        }
+    }
+}
+
+/// Whether the broker sends requests.
+enum Subscription {
+    Missing,
+    /// It was asked to, and has until then to answer.
+    Asked(Op, Instant),
+    Held,
+}
+
+/// A reply that has not arrived at the broker yet.
+struct Reply {
+    to: ReplyTo,
+    payload: Bytes,
+}
+
+/// What becomes of a request in work.
+struct Promise {
+    to: ReplyTo,
+    identity: Option<Identity>,
+}
+
+/// Handles what comes and goes.
+pub(super) struct Desk {
+    work: Arc<Work>,
+    subscription: Subscription,
+    jobs: JoinSet<Done>,
+    promises: HashMap<Id, Promise>,
+    recent: Recent,
+    /// To be sent.
+    due: VecDeque<Reply>,
+    /// Sent, and not yet acknowledged.
+    sent: Vec<(Op, Reply)>,
+    /// In the session as well, but the connection broke while they were sent.
+    half_sent: Vec<Reply>,
+}
+
+impl Desk {
+    pub(super) fn new(work: Arc<Work>) -> Self {
+        Self {
+            work,
+            subscription: Subscription::Missing,
+            jobs: JoinSet::new(),
+            promises: HashMap::new(),
+            recent: Recent::default(),
+            due: VecDeque::new(),
+            sent: Vec::new(),
+            half_sent: Vec::new(),
+        }
+    }
+
+    /// A connection failed before it was known whether the broker still has the relay's session.
+    pub(super) fn doubt(&mut self) {
+        self.subscription = Subscription::Missing;
+    }
+
+    /// Serves one connection until it ends or `stop` is ready.
+    pub(super) async fn attend<IO: Io>(
+        &mut self,
+        connection: &mut Connection<'_, '_, IO>,
+        mut stop: Pin<&mut impl Future<Output = ()>>,
+    ) -> Result<(), Lost> {
+        if connection.connect_event() == ConnectEvent::Connected {
+            self.subscription = Subscription::Missing;
+            // The session that would have repeated them is gone.
+            self.due.extend(self.sent.drain(..).map(|(_, reply)| reply));
+            self.due.append(&mut self.half_sent.drain(..).collect());
+        }
+        // A session that is still there repeats them itself.
+        self.half_sent.clear();
+        loop {
+            self.subscribe(connection).await?;
+            if self.next(connection, stop.as_mut()).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes no more requests, finishes those in work, and leaves.
+    pub(super) async fn finish<IO: Io>(
+        &mut self,
+        connection: &mut Connection<'_, '_, IO>,
+    ) -> Result<(), Lost> {
+        log::info!("relay: stopping; {} requests are in work", self.jobs.len());
+        // Requests that are on their way already are still served. If there is no room to say it, the end says it.
+        match connection.unsubscribe(&SHARED, &[]).await {
+            Ok(_) | Err(Error::NotReady | Error::Resource(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.settle(connection, FINISH_WITHIN).await?;
+        self.jobs.abort_all();
+        let unanswered = self.promises.drain().map(|(_, promise)| promise.to);
+        let last_words = unanswered.map(|to| Reply { to, payload: Failure::Stopped.payload().into() });
+        self.due.extend(last_words);
+        self.settle(connection, FAREWELL_WITHIN).await?;
+        // Nobody comes back to this session: other relays are to get what it would keep.
+        let properties = [Property::SessionExpiryInterval(0)];
+        let goodbye = Disconnect::success().with_properties(&properties);
+        timeout(FAREWELL_WITHIN, connection.disconnect_with(goodbye)).await.map_err(|_| Lost::Stalled)??;
+        Ok(())
+    }
+
+    /// Goes on until nothing is left to do, or the time is over.
+    async fn settle<IO: Io>(
+        &mut self,
+        connection: &mut Connection<'_, '_, IO>,
+        within: Duration,
+    ) -> Result<(), Lost> {
+        let end = Instant::now() + within;
+        loop {
+            let is_acknowledged = connection.session().is_publish_quiescent();
+            let is_quiet = self.promises.is_empty() && self.due.is_empty() && is_acknowledged;
+            if is_quiet || self.next(connection, sleep_until(end)).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Sends what is due, then waits for one thing to happen. `true` if that was `stop`.
+    async fn next<IO: Io>(
+        &mut self,
+        connection: &mut Connection<'_, '_, IO>,
+        stop: impl Future<Output = ()>,
+    ) -> Result<bool, Lost> {
+        self.send_replies(connection).await?;
+        let no_answer = async {
+            match self.subscription {
+                Subscription::Asked(_, until) => sleep_until(until).await,
+                _ => std::future::pending().await,
+            }
+        };
+        let received = async {
+            let message = connection.poll().await?;
+            Ok::<_, Error<IO::Error>>(message.map(|message| Message::read(&message, Instant::now())))
+        };
+        tokio::select! {
+            // In order, not by chance: a run in virtual time goes the same way every time.
+            biased;
+            () = stop => return Ok(true),
+            Some(done) = self.jobs.join_next_with_id() => self.done(done),
+            received = received => match received {
+                Ok(Some(message)) => self.receive(message),
+                Ok(None) => {}
+                // The connection lives on. What was rejected is the subscription, or else a reply.
+                Err(Error::Peer(PeerError::Rejected(_))) => {
+                    if let Subscription::Asked(op, _) = &self.subscription
+                        && !connection.is_pending(op)
+                    {
+                        self.subscription = Subscription::Missing;
+                        return Err(Lost::Deaf);
+                    }
+                    log::warn!("relay: the broker refused a reply; check its access rules");
+                }
+                Err(error) => return Err(error.into()),
+            },
+            () = no_answer => return Err(Lost::Stalled),
+        }
+        Ok(false)
+    }
+
+    /// Asks for requests, if the broker has not been asked, and notices its answer.
+    async fn subscribe<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
+        match &self.subscription {
+            Subscription::Held => {}
+            Subscription::Asked(op, _) if connection.is_pending(op) => {}
+            Subscription::Asked(..) => {
+                log::debug!("relay: subscribed");
+                self.subscription = Subscription::Held;
+            }
+            Subscription::Missing => {
+                let info = SubscriptionOptions::default()
+                    .maximum_qos(REQUEST_QOS)
+                    .retain_behavior(RetainHandling::Immediately);
+                let requests = SubscriptionOptions::default().maximum_qos(REQUEST_QOS);
+                let [models, search] = SHARED.map(|topic| TopicFilter::new(topic).options(requests));
+                let filters = [TopicFilter::new(INFO).options(info), models, search];
+                match connection.subscribe(&filters, &[]).await {
+                    Ok(op) => {
+                        self.subscription = Subscription::Asked(op, Instant::now() + SUBSCRIBE_WITHIN);
+                    }
+                    // What a resumed session repeats comes first.
+                    Err(Error::NotReady | Error::Resource(_)) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, message: Message) {
+        match message {
+            Message::Info { hub, payload } => self.work.hubs.told(&hub, &payload),
+            Message::Useless(why) => log::warn!("relay: a message was dropped: it {why}"),
+            Message::Request(request) => self.take(request),
+        }
+    }
+
+    /// Gives a request to a task of its own, unless it is already known.
+    fn take(&mut self, request: Request) {
+        let identity = Identity::of(&request);
+        let to = request.reply_to.clone();
+        if self.promises.len() >= IN_WORK {
+            log::warn!("relay: a request of {} was refused: too many others", clean(&request.hub, 64));
+            self.due.push_back(Reply { to, payload: Failure::Busy.payload().into() });
+            return;
+        }
+        let seen =
+            identity.as_ref().map(|identity| self.recent.arrived(identity, request.received, request.until));
+        match seen {
+            None | Some(Seen::Never) => {
+                let task = self.jobs.spawn(Arc::clone(&self.work).serve(request));
+                self.promises.insert(task.id(), Promise { to, identity });
+            }
+            Some(Seen::InWork) => {
+                log::info!("relay: {} sent a request again; it is in work", clean(&request.hub, 64));
+            }
+            Some(Seen::Answered(payload)) => {
+                log::info!("relay: {} sent a request again; so is its answer", clean(&request.hub, 64));
+                self.due.push_back(Reply { to, payload });
+            }
+        }
+    }
+
+    /// A task has ended.
+    fn done(&mut self, done: Result<(Id, Done), JoinError>) {
+        let (id, payload, succeeded) = match done {
+            Ok((id, done)) => (id, done.payload, done.succeeded),
+            Err(error) => (error.id(), Failure::Internal.payload().into(), false),
+        };
+        // Those without a promise were called off.
+        let Some(Promise { to, identity }) = self.promises.remove(&id) else { return };
+        if let Some(identity) = identity {
+            self.recent.answered(&identity, succeeded.then_some(&payload));
+        }
+        self.due.push_back(Reply { to, payload });
+    }
+
+    /// Sends replies as far as there is room, and forgets those that have arrived.
+    async fn send_replies<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
+        self.sent.retain(|(op, _)| connection.is_pending(op));
+        while connection.can_publish(REPLY_QOS)
+            && let Some(reply) = self.due.pop_front()
+        {
+            let mut publication = Publication::bytes(&reply.to.topic, &reply.payload).qos(REPLY_QOS);
+            if let Some(data) = &reply.to.correlation {
+                publication = publication.correlate(data);
+            }
+            match connection.publish(publication).await {
+                Ok(Some(op)) => self.sent.push((op, reply)),
+                Ok(None) => {}
+                Err(PubError::Session(
+                    Error::NotReady | Error::Resource(ResourceError::InflightExhausted),
+                )) => {
+                    self.due.push_front(reply);
+                    break;
+                }
+                // It is written into what is left of the buffer: with others in it, that may be too little.
+                Err(
+                    PubError::Payload(_) | PubError::Session(Error::Resource(ResourceError::BufferTooSmall)),
+                ) if !connection.session().is_publish_quiescent() => {
+                    self.due.push_front(reply);
+                    break;
+                }
+                Err(PubError::Payload(_) | PubError::Session(Error::Resource(_) | Error::InvalidRequest)) => {
+                    self.replace(reply)
+                }
+                Err(PubError::Session(error)) => {
+                    self.half_sent.push(reply);
+                    return Err(error.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A reply can never be sent: the hub is told at least that.
+    fn replace(&mut self, reply: Reply) {
+        let words = Failure::Said("the reply is larger than the broker takes").payload();
+        let topic = clean(&reply.to.topic, 128);
+        log::warn!("relay: a reply of {} bytes to {topic} cannot be sent", reply.payload.len());
+        // Unless it is these very words that cannot be sent.
+        if reply.payload.len() > words.len() {
+            self.due.push_front(Reply { to: reply.to, payload: words.into() });
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Why a request is not answered by its service, told to the hub in place of the reply.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::endpoint::Key;
+
+/// Characters of a server's own words that a hub is told.
+const WORDS: usize = 300;
+
+/// A request that failed, by whose fault. `who` is the service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// This relay does not have it.
+    NotServed { who: String, served: String },
+    /// No reply at all.
+    Unreachable { who: String, place: String, why: String },
+    /// It said no.
+    Refused { who: String, status: u16, words: Option<String> },
+    /// The reply ended too early.
+    BrokenOff { who: String, bytes: u64 },
+    /// The reply makes no sense.
+    Malformed { who: String, status: u16 },
+    /// The hub cannot take the reply.
+    TooLarge { who: String, bytes: u64, limit: usize },
+    /// The time that the hub waits is over.
+    Late { who: String, after: Duration },
+    /// Too many others wait.
+    Busy,
+    /// The relay was stopped.
+    Stopped,
+    /// In so many words.
+    Said(&'static str),
+    /// Something in the relay broke.
+    Internal,
+}
+
+impl Failure {
+    /// The payload of the reply.
+    pub(super) fn payload(&self) -> Vec<u8> {
+        json!({ "error": { "status": self.status(), "message": self.to_string() } }).to_string().into_bytes()
+    }
+
+    /// The status that the server answered with, if it did.
+    pub(super) fn status(&self) -> Option<u16> {
+        match self {
+            Self::Refused { status, .. } | Self::Malformed { status, .. } => Some(*status),
+            _ => None,
+        }
+    }
+
+    /// The same for the log, where nothing stands that came in a body.
+    pub(super) fn brief(&self) -> String {
+        match self {
+            Self::Refused { status: status @ (401 | 403), .. } => {
+                format!("refused with {status}; check the key")
+            }
+            Self::Refused { status, .. } => format!("refused with {status}"),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotServed { who, served } => {
+                write!(f, "this relay does not serve '{}'; it serves {served}", clean(who, 32))
+            }
+            Self::Unreachable { who, place, why } => write!(f, "cannot reach {who} at {place}: {why}"),
+            Self::Refused { words: Some(words), .. } => f.write_str(words),
+            Self::Refused { who, status, words: None } => {
+                write!(f, "{who} answered with HTTP status {status}")
+            }
+            Self::BrokenOff { who, bytes } => write!(f, "the reply of {who} broke off after {bytes} bytes"),
+            Self::Malformed { who, .. } => write!(
+                f,
+                "the reply of {who} is not a JSON object; if it is a stream, set \"stream\" to false in the request"
+            ),
+            Self::TooLarge { who, bytes, limit } => {
+                write!(f, "the reply of {who} has {bytes} bytes; the hub takes at most {limit}")
+            }
+            Self::Late { who, after } => {
+                write!(f, "no reply from {who} within {:.1} s", after.as_secs_f64())
+            }
+            Self::Busy => f.write_str("the relay has too many requests; try again in a moment"),
+            Self::Stopped => f.write_str("the relay was stopped before the reply came; try again"),
+            Self::Said(what) => f.write_str(what),
+            Self::Internal => f.write_str("the relay failed; its log says why"),
+        }
+    }
+}
+
+/// What a server's error body says in words, if it does.
+pub(super) fn words(body: &[u8], key: Option<&Key>) -> Option<String> {
+    let text = std::str::from_utf8(body).ok()?;
+    let found = match serde_json::from_str::<Value>(text) {
+        Ok(error) => {
+            let places = ["/error/message", "/error", "/message", "/detail"];
+            places.iter().find_map(|place| error.pointer(place)?.as_str().map(str::to_owned))?
+        }
+        // A page for a browser says nothing to a person who listens.
+        Err(_) if text.trim_start().starts_with(['<', '{', '[']) => return None,
+        Err(_) => text.to_owned(),
+    };
+    let hidden = key.map(|key| key.hide(&found)).unwrap_or(found);
+    Some(clean(&hidden, WORDS)).filter(|words| !words.is_empty())
+}
+
+/// At most `most` characters of a text that came from elsewhere, in one line.
+pub(super) fn clean(text: &str, most: usize) -> String {
+    let in_line = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
+    in_line.take(most).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_service_has_its_own_place_for_words() {
+        for (body, expected) in [
+            (
+                r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+                Some("Overloaded"),
+            ),
+            (
+                r#"{"error":{"message":"Rate limit reached","type":"requests","code":"rate"}}"#,
+                Some("Rate limit reached"),
+            ),
+            (r#"{"error":"model 'x' not found"}"#, Some("model 'x' not found")),
+            (r#"{"message":"no Route matched"}"#, Some("no Route matched")),
+            (r#"{"detail":"Not Found"}"#, Some("Not Found")),
+            ("  upstream\nis down ", Some("upstream is down")),
+            ("<html>502</html>", None),
+            (r#"{"error":{"message":7}}"#, None),
+            (r#"{"error":"#, None),
+            ("", None),
+        ] {
+            assert_eq!(words(body.as_bytes(), None).as_deref(), expected, "{body}");
+        }
+        assert_eq!(words(b"\xff\xfe", None), None);
+        let long = words("ä".repeat(1000).as_bytes(), None).expect("words");
+        assert_eq!(long.chars().count(), 300);
+    }
+
+    #[test]
+    fn a_key_that_comes_back_is_hidden() {
+        let key = Key::new("sk-secret").expect("a key");
+        let body = br#"{"error":{"message":"Incorrect API key provided: sk-secret."}}"#;
+        assert_eq!(words(body, Some(&key)).as_deref(), Some("Incorrect API key provided: [key]."));
+    }
+
+    #[test]
+    fn hubs_are_told_in_one_form() {
+        let told = |failure: Failure| String::from_utf8(failure.payload()).expect("text");
+        let who = "openai".to_owned();
+        assert_eq!(
+            told(Failure::Refused { who: who.clone(), status: 429, words: None }),
+            r#"{"error":{"message":"openai answered with HTTP status 429","status":429}}"#
+        );
+        assert_eq!(
+            told(Failure::TooLarge { who, bytes: 9000, limit: 8192 }),
+            r#"{"error":{"message":"the reply of openai has 9000 bytes; the hub takes at most 8192","status":null}}"#
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! The bridge between hubs and language models.
+//!
+//! A hub publishes the body of an HTTP request, as its service wants it, to `hearthwave/<hub-id>/llm/request/<service>`.
+//! The relay adds the key, posts the body as it is, and publishes the reply's body as it is to the request's Response
+//! Topic. So hubs know formats but no keys, and the relay knows keys but no formats.
+//!
+//! ```text
+//!   broker ──► desk ──request──► work ──► call ──► http ──► server
+//!     ▲          │ ◄───done───────┘        │
+//!     └──reply───┘                       retry: again? when?
+//! ```
+//!
+//! A `desk` keeps the session with the broker and gives each request to a task of its own; `work` finds out who is to be
+//! asked, `call` asks until there is an answer or no point in trying. Any number of relays share the requests of all
+//! hubs, by a shared subscription. Whatever happens, a request gets one answer while its hub waits: the reply, or
+//! `{"error":{"status","message"}}`.
+
+mod call;
+mod desk;
+mod endpoint;
+mod failure;
+mod http;
+mod hubs;
+mod model;
+pub mod options;
+mod patient;
+mod recent;
+mod request;
+mod retry;
+mod service;
+mod session;
+mod work;
+
+use crate::hub::random_seed;
+use crate::options::BrokerUrl;
+
+pub use endpoint::{Endpoint, Key};
+pub use http::Http;
+pub use model::{Model, Models};
+pub use service::Service;
+pub use session::{Unfit, run};
+
+/// How a relay is to be.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where the broker is; means nothing to a network in memory.
+    pub broker: BrokerUrl,
+    /// The relay's name at the broker, at most 64 bytes. No two may have the same.
+    pub client_id: String,
+    /// Who answers for which service.
+    pub models: Models,
+    /// The way to servers.
+    pub http: Http,
+    /// Decides about random waits.
+    pub seed: u64,
+}
+
+impl Settings {
+    /// A relay with these models and a name of its own, whose broker is in this process.
+    pub fn in_memory(models: Models) -> Self {
+        let broker = BrokerUrl { host: "in-memory".into(), port: 1883, login: None };
+        Self { broker, client_id: new_client_id(), models, http: Http::over_network(), seed: random_seed() }
+    }
+}
+
+/// A name that no other relay has.
+fn new_client_id() -> String {
+    format!("hearthwave-relay-{:016x}", random_seed())
+}

@@ -1,0 +1,54 @@
+//! What stands behind the services.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::endpoint::Endpoint;
+use super::service::Service;
+
+/// Who answers for a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// A server.
+    At(Endpoint),
+}
+
+/// Who answers for which service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Models(BTreeMap<Service, Model>);
+
+impl Models {
+    /// Who answers for a service, if anybody does.
+    pub fn get(&self, service: Service) -> Option<&Model> {
+        self.0.get(&service)
+    }
+
+    /// From now on this one answers for the service.
+    pub fn set(&mut self, service: Service, model: Model) {
+        self.0.insert(service, model);
+    }
+
+    /// Whether nobody answers for anything.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (Service, &Model)> {
+        self.0.iter().map(|(service, model)| (*service, model))
+    }
+}
+
+/// The services, for people.
+impl fmt::Display for Models {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return f.write_str("none");
+        }
+        for (index, service) in self.0.keys().enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            write!(f, "{comma}{}", service.name())?;
+        }
+        Ok(())
+    }
+}

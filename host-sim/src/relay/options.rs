@@ -1,0 +1,235 @@
+//! The relay's command line.
+
+use std::ffi::OsString;
+
+use lexopt::prelude::*;
+
+use super::{Endpoint, Key, Model, Models, Service, Settings, new_client_id};
+use crate::options::BrokerUrl;
+
+const HELP: &str = "\
+The bridge between Hearthwave hubs and language models: takes their requests from an MQTT broker, adds the key, asks the
+service, and answers. Any number of relays share the work.
+
+Usage: cargo relay [OPTIONS]
+
+  --broker URL         the hubs' broker: mqtt://[USER:PASSWORD@]HOST[:PORT], mqtt://127.0.0.1 without it. The login can
+                       also be in HEARTHWAVE_BROKER_USER and HEARTHWAVE_BROKER_PASSWORD
+  --provider PROVIDER  whom to serve: anthropic, openai, ollama; may be given several times. Without it, those whose
+                       key is in the environment or whose address is given
+  --url [PROVIDER=]URL where that provider is, if not at its usual address: a compatible server, with or without the path
+  --client-id ID       the relay's name at the broker; no two relays may have the same (a new one each time)
+  --help               this text
+  --version            the version
+
+The keys are in ANTHROPIC_API_KEY and OPENAI_API_KEY. Ollama needs none; it is asked at http://127.0.0.1:11434.
+The log goes to stderr, a line for each request; RUST_LOG=debug shows more of it, RUST_LOG=warn only failures.";
+
+/// What minimq has room for.
+const CLIENT_ID: usize = 64;
+
+/// What the command line asks for.
+#[derive(Debug)]
+pub enum Command {
+    /// To run.
+    Run(Box<Settings>),
+    /// To print something and end.
+    Print(String),
+}
+
+/// An address for one provider, or for the only one.
+type GivenUrl = (Option<Service>, String);
+
+/// Reads the arguments of the program, its own name left out. `environment` looks a variable up.
+pub fn parse(
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Result<Command, lexopt::Error> {
+    let environment = |name: &str| environment(name).filter(|value| !value.is_empty());
+    let mut broker = BrokerUrl { host: "127.0.0.1".into(), port: 1883, login: None };
+    let mut client_id = None;
+    let mut providers = Vec::new();
+    let mut urls: Vec<GivenUrl> = Vec::new();
+    let mut parser = lexopt::Parser::from_args(arguments);
+    while let Some(argument) = parser.next()? {
+        match argument {
+            // Not by `parse_with`, whose error would show the password.
+            Long("broker") => {
+                let url = BrokerUrl::parse(&parser.value()?.string()?);
+                broker = url.map_err(|error| format!("--broker: {error}"))?;
+            }
+            Long("provider") => providers.push(parser.value()?.parse_with(provider)?),
+            Long("url") => urls.push(given_url(&parser.value()?.string()?)),
+            Long("client-id") => client_id = Some(parser.value()?.parse_with(checked_client_id)?),
+            Long("help") | Short('h') => return Ok(Command::Print(HELP.into())),
+            Long("version") | Short('V') => {
+                return Ok(Command::Print(format!("hearthwave {}", env!("CARGO_PKG_VERSION"))));
+            }
+            other => return Err(other.unexpected()),
+        }
+    }
+    broker.login = broker.login.or_else(|| {
+        let user = environment("HEARTHWAVE_BROKER_USER")?;
+        Some((user, environment("HEARTHWAVE_BROKER_PASSWORD").unwrap_or_default()))
+    });
+    let mut settings = Settings::in_memory(models(&providers, urls, environment)?);
+    settings.broker = broker;
+    settings.client_id = client_id.unwrap_or_else(new_client_id);
+    Ok(Command::Run(Box::new(settings)))
+}
+
+fn models(
+    providers: &[Service],
+    urls: Vec<GivenUrl>,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Result<Models, String> {
+    let mut providers = providers.to_vec();
+    if providers.is_empty() {
+        let has_key =
+            |service: &Service| service.key_variable().is_some_and(|name| environment(name).is_some());
+        providers.extend(Service::ALL.into_iter().filter(has_key));
+        providers.extend(urls.iter().filter_map(|(service, _)| *service));
+    }
+    if providers.is_empty() {
+        return Err(
+            "there is no model to ask: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use --provider ollama \
+                    for an Ollama on this machine"
+                .into(),
+        );
+    }
+    providers.sort_unstable();
+    providers.dedup();
+    let mut urls = urls;
+    for (given, _) in &mut urls {
+        match (&*given, providers.as_slice()) {
+            (None, [only]) => *given = Some(*only),
+            (None, _) => {
+                return Err("--url: say whose it is, like --url openai=http://127.0.0.1:8000".into());
+            }
+            (Some(service), providers) if !providers.contains(service) => {
+                return Err(format!("--url: {0} is not served; add --provider {0}", service.name()));
+            }
+            (Some(_), _) => {}
+        }
+    }
+    let mut models = Models::default();
+    for service in providers {
+        let variable = service.key_variable();
+        let text = variable.and_then(|name| Some((name, environment(name)?)));
+        let key = text.map(|(name, text)| Key::new(&text).map_err(|error| format!("{name}: {error}")));
+        let key = key.transpose()?;
+        let url = urls.iter().rev().find(|(given, _)| *given == Some(service));
+        let endpoint = match (url, variable) {
+            (Some((_, url)), _) => {
+                Endpoint::at(service, url, key).map_err(|error| format!("--url: {error}"))?
+            }
+            (None, Some(variable)) if key.is_none() => {
+                return Err(format!("{} needs a key: set {variable}", service.name()));
+            }
+            (None, _) => Endpoint::usual(service, key),
+        };
+        models.set(service, Model::At(endpoint));
+    }
+    Ok(models)
+}
+
+fn provider(text: &str) -> Result<Service, String> {
+    Service::named(text).ok_or_else(|| "there are anthropic, openai and ollama".into())
+}
+
+/// `URL` or `PROVIDER=URL`. An address may have a `=` of its own.
+fn given_url(text: &str) -> GivenUrl {
+    let named = text.split_once('=').and_then(|(name, url)| Some((Service::named(name)?, url)));
+    match named {
+        Some((service, url)) => (Some(service), url.into()),
+        None => (None, text.into()),
+    }
+}
+
+fn checked_client_id(text: &str) -> Result<String, String> {
+    match text.len() {
+        1..=CLIENT_ID => Ok(text.into()),
+        _ => Err(format!("a client id has 1 to {CLIENT_ID} bytes")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(arguments: &[&str], environment: &[(&str, &str)]) -> Result<Settings, String> {
+        let environment: std::collections::HashMap<&str, &str> = environment.iter().copied().collect();
+        let lookup = |name: &str| environment.get(name).map(ToString::to_string);
+        match parse(arguments.iter().map(OsString::from), lookup) {
+            Ok(Command::Run(settings)) => Ok(*settings),
+            Ok(Command::Print(text)) => Err(text),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn addresses(arguments: &[&str], environment: &[(&str, &str)]) -> Vec<String> {
+        let settings = read(arguments, environment).expect("right");
+        let address = |(_, model): (_, &Model)| match model {
+            Model::At(endpoint) => endpoint.url(),
+        };
+        settings.models.iter().map(address).collect()
+    }
+
+    const KEYS: [(&str, &str); 2] = [("ANTHROPIC_API_KEY", "sk-a"), ("OPENAI_API_KEY", "sk-o")];
+
+    #[test]
+    fn keys_decide_whom_to_serve() {
+        let both = ["https://api.anthropic.com/v1/messages", "https://api.openai.com/v1/chat/completions"];
+        assert_eq!(addresses(&[], &KEYS), both);
+        assert_eq!(addresses(&[], &KEYS[..1]), both[..1]);
+        assert_eq!(addresses(&["--provider", "openai"], &KEYS), both[1..]);
+        assert_eq!(addresses(&["--provider", "ollama"], &KEYS), ["http://127.0.0.1:11434/api/chat"]);
+    }
+
+    #[test]
+    fn addresses_of_others() {
+        let compatible = ["http://127.0.0.1:8000/v1/chat/completions"];
+        assert_eq!(addresses(&["--url", "openai=http://127.0.0.1:8000"], &[]), compatible);
+        let unnamed = ["--provider", "openai", "--url", "http://127.0.0.1:8000/v1"];
+        assert_eq!(addresses(&unnamed, &[]), compatible);
+        let query = ["--provider", "openai", "--url", "http://h/chat?a=b"];
+        assert_eq!(addresses(&query, &[]), ["http://h/chat?a=b"]);
+    }
+
+    #[test]
+    fn the_broker_and_its_login() {
+        let settings = read(&["--broker", "mqtt://me:pass@box:1884"], &KEYS).expect("right");
+        assert_eq!((settings.broker.host.as_str(), settings.broker.port), ("box", 1884));
+        assert_eq!(settings.broker.login, Some(("me".into(), "pass".into())));
+        let login = [KEYS[0], ("HEARTHWAVE_BROKER_USER", "u"), ("HEARTHWAVE_BROKER_PASSWORD", "p")];
+        let settings = read(&["--client-id", "r1"], &login).expect("right");
+        assert_eq!(settings.broker.login, Some(("u".into(), "p".into())));
+        assert_eq!((settings.broker.host.as_str(), settings.client_id.as_str()), ("127.0.0.1", "r1"));
+        assert!(!format!("{settings:?}").contains("sk-a"), "the key is shown");
+    }
+
+    #[test]
+    fn wrong_arguments_are_named() {
+        let long = "x".repeat(65);
+        for (arguments, environment, part) in [
+            (&[][..], &[][..], "set ANTHROPIC_API_KEY or OPENAI_API_KEY"),
+            (&[], &[("OPENAI_API_KEY", "")], "set ANTHROPIC_API_KEY"),
+            (&["--provider", "anthropic"], &[], "anthropic needs a key: set ANTHROPIC_API_KEY"),
+            (&[], &[("OPENAI_API_KEY", "sk s3cret")], "OPENAI_API_KEY: it is not a key"),
+            (&["--provider", "claude"], &KEYS, "anthropic, openai and ollama"),
+            (&["--url", "http://h"], &KEYS, "say whose it is"),
+            (&["--provider", "ollama", "--url", "openai=http://h"], &KEYS, "add --provider openai"),
+            (&["--url", "openai=h"], &[], "http://"),
+            (&["--broker", "mqtts://me:s3cret@h"], &KEYS, "--broker: only mqtt://"),
+            (&["--client-id", &long], &KEYS, "64"),
+            (&["--client-id", ""], &KEYS, "64"),
+            (&["--frobnicate"], &KEYS, "frobnicate"),
+            (&["stray"], &KEYS, "stray"),
+        ] {
+            let error = read(arguments, environment).expect_err("these are wrong");
+            assert!(error.contains(part), "{arguments:?} gave: {error}");
+            assert!(!error.contains("s3cret"), "the secret is in: {error}");
+        }
+        assert!(read(&["--help"], &[]).expect_err("a text").contains("--provider PROVIDER"));
+    }
+}

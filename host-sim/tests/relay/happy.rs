@@ -1,0 +1,92 @@
+//! All is well.
+
+use std::time::Duration;
+
+use host_sim::relay::Service;
+use minimq::QoS;
+
+use crate::client::With;
+use crate::log;
+use crate::server::{Act, Server};
+use crate::world::{BODY, KEY, reply, story};
+
+#[test]
+fn bodies_pass_as_they_are_and_keys_are_added() {
+    for (service, path, header) in [
+        (Service::Anthropic, "POST /v1/messages ", "\r\nx-api-key: sk-very-secret-7\r\n"),
+        (Service::OpenAi, "POST /v1/chat/completions ", "\r\nauthorization: Bearer sk-very-secret-7\r\n"),
+        (Service::Ollama, "POST /api/chat ", "\r\nhost: server.test\r\n"),
+    ] {
+        story(Server::always(Act::ok(reply(service))), async |mut world| {
+            for qos in [QoS::AtLeastOnce, QoS::ExactlyOnce] {
+                let with = With { qos, correlation: b"\x00\xff", ..With::default() };
+                let (answer, _) = world.hub.ask(service.name(), BODY, with).await;
+                assert_eq!(answer.topic, "hearthwave/kitchen/llm/response");
+                assert_eq!(answer.correlation.as_deref(), Some(&b"\x00\xff"[..]));
+                assert_eq!(answer.payload, reply(service).as_bytes());
+            }
+            // The second is the first once more, as far as anybody can tell.
+            let seen = world.server.seen();
+            assert_eq!(seen.len(), 1);
+            let seen = &seen[0];
+            assert_eq!(seen.body, BODY.as_bytes());
+            assert!(seen.head.starts_with(path), "{}", seen.head);
+            assert!(seen.head.contains(header), "{}", seen.head);
+            let version = seen.head.contains("\r\nanthropic-version: 2023-06-01\r\n");
+            assert_eq!(version, service == Service::Anthropic);
+            assert_eq!(seen.head.contains(KEY), service != Service::Ollama);
+            assert!(seen.head.contains("\r\ncontent-type: application/json\r\n"), "{}", seen.head);
+        });
+    }
+}
+
+#[test]
+fn the_log_has_a_line_for_each_request_and_no_secrets() {
+    let error = format!(r#"{{"error":{{"message":"the key {KEY} is wrong"}}}}"#);
+    let acts = [Act::slow(2, reply(Service::OpenAi)), Act::status(401, &error)];
+    story(Server::doing(acts), async |mut world| {
+        world.hub.ask("openai", BODY, With::default()).await;
+        let (answer, _) = world.hub.ask("openai", BODY, With { correlation: b"2", ..With::default() }).await;
+        assert_eq!(answer.error(), ("the key [key] is wrong".into(), Some(401)));
+        let requests = log::requests();
+        assert_eq!(requests.len(), 2, "{requests:?}");
+        let expected = "INFO relay: kitchen asked openai (best-1): 200 after 2000 ms, 12 tokens in, 3 out";
+        assert_eq!(requests[0], expected);
+        assert_eq!(
+            requests[1],
+            "WARN relay: kitchen asked openai (best-1): refused with 401; check the key after 0 ms"
+        );
+        let text = log::text();
+        for secret in [KEY, "grüezi", "is wrong"] {
+            assert!(!text.contains(secret), "{secret} is in the log:\n{text}");
+        }
+    });
+}
+
+#[test]
+fn many_requests_are_with_the_service_at_once_but_not_too_many() {
+    story(Server::always(Act::slow(3, "{}")), async |mut world| {
+        for number in 0..100_u32 {
+            let correlation = number.to_be_bytes();
+            world.hub.send("ollama", BODY, With { correlation: &correlation, ..With::default() }).await;
+        }
+        let mut answered = std::collections::BTreeSet::new();
+        for _ in 0..100 {
+            let answer = world.hub.next(Duration::from_secs(30)).await.expect("an answer");
+            assert_eq!(answer.payload, b"{}");
+            assert!(answered.insert(answer.correlation), "answered twice");
+        }
+        assert_eq!(world.server.most_at_once(), 32);
+        assert_eq!(world.hub.next(Duration::from_secs(60)).await, None);
+    });
+}
+
+#[test]
+fn connections_are_used_again() {
+    story(Server::always(Act::ok("{}")), async |mut world| {
+        for number in 0..3_u8 {
+            world.hub.ask("ollama", BODY, With { correlation: &[number], ..With::default() }).await;
+        }
+        assert_eq!((world.server.seen().len(), world.server.connections()), (3, 1));
+    });
+}

@@ -1,0 +1,12 @@
+//! Stories of the relay: hubs on one side, servers on the other, in virtual time where nothing real is needed.
+
+mod client;
+mod happy;
+mod log;
+mod mosquitto;
+mod program;
+mod retry;
+mod server;
+mod sharing;
+mod trouble;
+mod world;

@@ -1,0 +1,160 @@
+//! A server that does as it is told: over memory in virtual time, or over loopback.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
+use tokio::net::TcpListener;
+use tokio::time::sleep;
+
+/// What to do with a request.
+#[derive(Clone, Debug)]
+pub(crate) enum Act {
+    /// Answer: status, further header lines, body.
+    Reply(u16, String, Vec<u8>),
+    /// Answer after a while.
+    Slowly(Duration, Box<Act>),
+    /// Write exactly this, and close.
+    Raw(Vec<u8>),
+    /// Take the request and say nothing, for ever.
+    Hang,
+    /// Close without a word.
+    Close,
+}
+
+impl Act {
+    pub(crate) fn ok(body: &str) -> Self {
+        Self::Reply(200, String::new(), body.into())
+    }
+
+    pub(crate) fn status(status: u16, body: &str) -> Self {
+        Self::Reply(status, String::new(), body.into())
+    }
+
+    pub(crate) fn slow(seconds: u64, body: &str) -> Self {
+        Self::Slowly(Duration::from_secs(seconds), Box::new(Self::ok(body)))
+    }
+}
+
+/// A request as it came.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    /// The first line and the headers, in lower case but for the values.
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+#[derive(Default)]
+struct State {
+    script: VecDeque<Act>,
+    always: Option<Act>,
+    seen: Vec<Seen>,
+    connections: usize,
+    at_once: usize,
+    most_at_once: usize,
+}
+
+/// Clones are handles to the same server.
+#[derive(Clone, Default)]
+pub(crate) struct Server(Arc<Mutex<State>>);
+
+impl Server {
+    /// One that does these, one for each request, and then hangs.
+    pub(crate) fn doing(script: impl IntoIterator<Item = Act>) -> Self {
+        let server = Self::default();
+        server.0.lock().expect("whole").script.extend(script);
+        server
+    }
+
+    /// One that always does the same.
+    pub(crate) fn always(act: Act) -> Self {
+        let server = Self::default();
+        server.0.lock().expect("whole").always = Some(act);
+        server
+    }
+
+    /// The requests so far.
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.0.lock().expect("whole").seen.clone()
+    }
+
+    /// The most requests that were there at the same time.
+    pub(crate) fn most_at_once(&self) -> usize {
+        self.0.lock().expect("whole").most_at_once
+    }
+
+    /// How many connections there were.
+    pub(crate) fn connections(&self) -> usize {
+        self.0.lock().expect("whole").connections
+    }
+
+    /// A connection in memory.
+    pub(crate) fn connect(&self) -> DuplexStream {
+        let (client, server) = tokio::io::duplex(64 * 1024);
+        tokio::spawn(self.clone().serve(server));
+        client
+    }
+
+    /// Listens on loopback, and says where.
+    pub(crate) async fn listen(&self) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("its number");
+        let server = self.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(server.clone().serve(stream));
+            }
+        });
+        format!("http://{address}")
+    }
+
+    fn begin(&self, seen: Seen) -> Act {
+        let mut state = self.0.lock().expect("whole");
+        state.seen.push(seen);
+        state.at_once += 1;
+        state.most_at_once = state.most_at_once.max(state.at_once);
+        state.always.clone().or_else(|| state.script.pop_front()).unwrap_or(Act::Hang)
+    }
+
+    async fn serve(self, mut stream: impl AsyncRead + AsyncWrite + Unpin) {
+        self.0.lock().expect("whole").connections += 1;
+        while let Some(seen) = read(&mut stream).await {
+            let mut act = self.begin(seen);
+            while let Act::Slowly(time, then) = act {
+                sleep(time).await;
+                act = *then;
+            }
+            let goes_on = match act {
+                Act::Reply(status, headers, body) => {
+                    let length = body.len();
+                    let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n{headers}\r\n");
+                    let written = stream.write_all(&[head.as_bytes(), &body].concat()).await;
+                    written.is_ok()
+                }
+                Act::Raw(bytes) => {
+                    let _ = stream.write_all(&bytes).await;
+                    false
+                }
+                Act::Hang => std::future::pending().await,
+                Act::Close | Act::Slowly(..) => false,
+            };
+            self.0.lock().expect("whole").at_once -= 1;
+            if !goes_on {
+                return;
+            }
+        }
+    }
+}
+
+async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Option<Seen> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.ok()?);
+    }
+    let head = String::from_utf8(head).expect("text");
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    stream.read_exact(&mut body).await.ok()?;
+    Some(Seen { head, body })
+}

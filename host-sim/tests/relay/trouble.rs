@@ -1,0 +1,204 @@
+//! Servers, hubs and brokers that misbehave.
+
+use std::time::Duration;
+
+use host_sim::relay::{Http, Service};
+use minimq::{Property, QoS};
+
+use crate::client::With;
+use crate::log;
+use crate::server::{Act, Server};
+use crate::world::{BODY, Relay, reply, settings, story};
+
+#[test]
+fn a_server_that_says_nothing_is_given_up_before_the_hub_does() {
+    for (with, seconds) in [
+        (With::default(), 59),
+        (With { deadline_ms: Some("8000"), ..With::default() }, 7),
+        (With { expiry: Some(20), ..With::default() }, 19),
+        (With { expiry: Some(20), deadline_ms: Some("5000"), ..With::default() }, 4),
+        (With { deadline_ms: Some("soon"), ..With::default() }, 59),
+        (With { deadline_ms: Some("99999999999"), ..With::default() }, 599),
+    ] {
+        story(Server::always(Act::Hang), async |mut world| {
+            let (answer, time) = world.hub.ask("anthropic", BODY, with).await;
+            assert_eq!(time.as_secs(), seconds, "{with:?}");
+            assert_eq!(answer.error(), (format!("no reply from anthropic within {seconds}.5 s"), None));
+            assert_eq!(world.server.seen().len(), 1);
+        });
+    }
+}
+
+#[test]
+fn a_reply_that_breaks_off_is_not_asked_for_again() {
+    let head = "HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n{\"content\":";
+    let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nb\r\n{\"content\":\r\n5\r\n[";
+    for (raw, bytes) in [(head, 11), (chunked, 11)] {
+        for service in Service::ALL {
+            story(Server::always(Act::Raw(raw.into())), async |mut world| {
+                let (answer, _) = world.hub.ask(service.name(), BODY, With::default()).await;
+                let (message, status) = answer.error();
+                let expected = format!("the reply of {} broke off after {bytes}", service.name());
+                assert!(
+                    message.starts_with(&expected) || message.contains("broke off after 12"),
+                    "{message}"
+                );
+                assert_eq!((status, world.server.seen().len()), (None, 1));
+            });
+        }
+    }
+}
+
+#[test]
+fn nonsense_is_called_so() {
+    let stream = "{\"message\":{\"content\":\"h\"}}\n{\"message\":{\"content\":\"i\"}}\n";
+    for nonsense in [stream, "", "hello", "[1]", "{\"a\":", "data: {}\n\n"] {
+        story(Server::always(Act::ok(nonsense)), async |mut world| {
+            let (answer, _) = world.hub.ask("ollama", BODY, With::default()).await;
+            let (message, status) = answer.error();
+            assert!(message.contains("is not a JSON object") && message.contains("\"stream\""), "{message}");
+            assert_eq!(status, Some(200));
+        });
+    }
+    story(Server::always(Act::Raw(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec())), async |mut world| {
+        let (answer, _) = world.hub.ask("ollama", BODY, With::default()).await;
+        let (message, status) = answer.error();
+        assert!(message.starts_with("cannot reach ollama at server.test: "), "{message}");
+        assert_eq!(status, None);
+    });
+}
+
+#[test]
+fn a_reply_is_no_larger_than_the_hub_takes() {
+    let reply = |size: usize| format!("{{\"text\":\"{}\"}}", "x".repeat(size - 11));
+    for service in Service::ALL {
+        let acts = [8192, 8193, 12_000, 12_001].map(|size| Act::ok(&reply(size)));
+        story(Server::doing(acts), async |mut world| {
+            let name = service.name();
+            let (answer, _) = world.hub.ask(name, BODY, With::default()).await;
+            assert_eq!(answer.payload.len(), 8192);
+            let (answer, _) = world.hub.ask(name, BODY, With { correlation: b"2", ..With::default() }).await;
+            let expected = format!("the reply of {name} has 8193 bytes; the hub takes at most 8192");
+            assert_eq!(answer.error(), (expected, None));
+            world.hub.announce(r#"{"limits":{"llm_reply":12000}}"#).await;
+            let (answer, _) = world.hub.ask(name, BODY, With { correlation: b"3", ..With::default() }).await;
+            assert_eq!(answer.payload.len(), 12_000);
+            let (answer, _) = world.hub.ask(name, BODY, With { correlation: b"4", ..With::default() }).await;
+            let expected = format!("the reply of {name} has 12001 bytes; the hub takes at most 12000");
+            assert_eq!(answer.error(), (expected, None));
+        });
+    }
+}
+
+#[test]
+fn a_relay_that_starts_later_knows_what_a_hub_takes() {
+    story(Server::always(Act::ok(&format!("{{\"a\":\"{}\"}}", "x".repeat(9000)))), async |mut world| {
+        world.hub.announce(r#"{"limits":{"llm_reply":20000}}"#).await;
+        world.relay.stop().await;
+        let _relay = Relay::start(&world.network, settings(&world.server));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let (answer, _) = world.hub.ask("ollama", BODY, With::default()).await;
+        assert_eq!(answer.payload.len(), 9008);
+    });
+}
+
+#[test]
+fn floods_are_counted_and_not_kept() {
+    let flood = vec![b' '; 3 * 1024 * 1024];
+    let mut endless = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
+    endless.extend_from_slice(&flood);
+    for act in [Act::Reply(200, String::new(), flood), Act::Raw(endless)] {
+        story(Server::always(act), async |mut world| {
+            let (answer, _) = world.hub.ask("openai", BODY, With::default()).await;
+            let expected = "the reply of openai has 3145728 bytes; the hub takes at most 8192";
+            assert_eq!(answer.error(), (expected.into(), None));
+        });
+    }
+}
+
+#[test]
+fn a_request_that_comes_again_is_asked_once() {
+    story(Server::always(Act::slow(5, reply(Service::OpenAi))), async |mut world| {
+        // A hub that has lost an acknowledgement sends it again.
+        let with = With { qos: QoS::AtLeastOnce, ..With::default() };
+        world.hub.send("openai", BODY, with).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        world.hub.send("openai", BODY, with).await;
+        let answer = world.hub.next(Duration::from_secs(30)).await.expect("an answer");
+        assert_eq!(answer.payload, reply(Service::OpenAi).as_bytes());
+        assert_eq!(world.hub.next(Duration::from_secs(30)).await, None, "one answer");
+        assert_eq!(world.server.seen().len(), 1);
+        // A minute later it is another one, as it is with other Correlation Data or another body.
+        tokio::time::sleep(Duration::from_secs(31)).await;
+        world.hub.ask("openai", BODY, with).await;
+        world.hub.ask("openai", BODY, With { correlation: b"2", ..with }).await;
+        world.hub.ask("openai", "{}", with).await;
+        assert_eq!(world.server.seen().len(), 4);
+    });
+}
+
+#[test]
+fn the_broker_delivers_a_request_again() {
+    story(Server::always(Act::slow(3, "{}")), async |mut world| {
+        assert!(world.broker.cut_after_next_delivery(&world.relay.settings.client_id));
+        let with = With { qos: QoS::AtLeastOnce, ..With::default() };
+        let (answer, _) = world.hub.ask("openai", BODY, with).await;
+        assert_eq!(answer.payload, b"{}");
+        assert_eq!(world.hub.next(Duration::from_secs(60)).await, None);
+        assert_eq!(world.server.seen().len(), 1);
+    });
+}
+
+#[test]
+fn the_broker_drops_the_relay_while_it_works() {
+    for forgets in [false, true] {
+        story(Server::always(Act::slow(10, "{}")), async |mut world| {
+            world.hub.send("openai", BODY, With::default()).await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let id = &world.relay.settings.client_id;
+            assert!(if forgets { world.broker.forget_session(id) } else { world.broker.kick(id) });
+            let answer = world.hub.next(Duration::from_secs(30)).await.expect("an answer");
+            assert_eq!(answer.payload, b"{}");
+            // It is there again for the next one.
+            let (answer, _) =
+                world.hub.ask("openai", BODY, With { correlation: b"2", ..With::default() }).await;
+            assert_eq!(answer.payload, b"{}");
+            assert_eq!(world.hub.next(Duration::from_secs(60)).await, None);
+        });
+    }
+}
+
+#[test]
+fn requests_that_nobody_can_serve() {
+    story(Server::always(Act::ok("{}")), async |mut world| {
+        let (answer, _) = world.hub.ask("parrot", BODY, With::default()).await;
+        let expected = "this relay does not serve 'parrot'; it serves anthropic, openai, ollama";
+        assert_eq!(answer.error(), (expected.into(), None));
+        // Without a Response Topic, or with one that would make an endless loop, there is no answer.
+        let topic = "hearthwave/kitchen/llm/request/openai";
+        world.hub.publish(topic, BODY.as_bytes(), QoS::AtLeastOnce, &[]).await;
+        world.hub.publish(topic, BODY.as_bytes(), QoS::AtLeastOnce, &[Property::ResponseTopic(topic)]).await;
+        assert_eq!(world.hub.next(Duration::from_secs(60)).await, None);
+        assert_eq!(world.server.seen().len(), 0);
+        assert!(log::text().contains("dropped: it has no Response Topic"), "{}", log::text());
+        // What is not JSON is the service's to judge.
+        let (answer, _) = world.hub.ask("openai", "hello", With::default()).await;
+        assert_eq!(answer.payload, b"{}");
+    });
+}
+
+#[test]
+fn a_server_that_is_not_there() {
+    story(Server::default(), async |world| {
+        let mut world = world;
+        world.relay.stop().await;
+        let mut settings = settings(&world.server);
+        settings.http = Http::in_memory(|_| Err(std::io::ErrorKind::ConnectionRefused.into()));
+        let _relay = Relay::start(&world.network, settings);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let (answer, time) = world.hub.ask("ollama", BODY, With::default()).await;
+        let expected = "cannot reach ollama at server.test: connection refused";
+        assert_eq!(answer.error(), (expected.into(), None));
+        assert!(time > Duration::from_secs(7) && time < Duration::from_secs(16), "{time:?}");
+    });
+}
