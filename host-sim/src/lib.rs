@@ -3,6 +3,7 @@
 pub mod broker;
 pub mod caller;
 pub mod clock;
+pub mod demo;
 pub mod flash;
 pub mod hub;
 pub mod link;

@@ -27,6 +27,7 @@ async fn main() {
                 let (name, url) = (service.name(), endpoint.url());
                 log::warn!("relay: the key of {name} travels unprotected to {url}; https:// would hide it");
             }
+            Model::Demo => log::info!("relay: {} is the demo model", service.name()),
             Model::At(endpoint) => log::info!("relay: {} is at {}", service.name(), endpoint.place()),
         }
     }

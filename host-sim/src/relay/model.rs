@@ -11,6 +11,8 @@ use super::service::Service;
 pub enum Model {
     /// A server.
     At(Endpoint),
+    /// The demo model in this process.
+    Demo,
 }
 
 /// Who answers for which service.
@@ -26,6 +28,11 @@ impl Models {
     /// From now on this one answers for the service.
     pub fn set(&mut self, service: Service, model: Model) {
         self.0.insert(service, model);
+    }
+
+    /// The demo model answers for every service.
+    pub fn demo() -> Self {
+        Self(Service::ALL.into_iter().map(|service| (service, Model::Demo)).collect())
     }
 
     /// Whether nobody answers for anything.

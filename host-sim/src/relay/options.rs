@@ -16,7 +16,8 @@ Usage: cargo relay [OPTIONS]
   --broker URL         the hubs' broker: mqtt://[USER:PASSWORD@]HOST[:PORT], mqtt://127.0.0.1 without it. The login can
                        also be in HEARTHWAVE_BROKER_USER and HEARTHWAVE_BROKER_PASSWORD
   --provider PROVIDER  whom to serve: anthropic, openai, ollama; may be given several times. Without it, those whose
-                       key is in the environment or whose address is given
+                       key is in the environment or whose address is given. demo is a small grammar that needs no network
+                       and answers in the place of all others
   --url [PROVIDER=]URL where that provider is, if not at its usual address: a compatible server, with or without the path
   --client-id ID       the relay's name at the broker; no two relays may have the same (a new one each time)
   --help               this text
@@ -49,6 +50,7 @@ pub fn parse(
     let mut broker = BrokerUrl { host: "127.0.0.1".into(), port: 1883, login: None };
     let mut client_id = None;
     let mut providers = Vec::new();
+    let mut has_demo = false;
     let mut urls: Vec<GivenUrl> = Vec::new();
     let mut parser = lexopt::Parser::from_args(arguments);
     while let Some(argument) = parser.next()? {
@@ -58,7 +60,10 @@ pub fn parse(
                 let url = BrokerUrl::parse(&parser.value()?.string()?);
                 broker = url.map_err(|error| format!("--broker: {error}"))?;
             }
-            Long("provider") => providers.push(parser.value()?.parse_with(provider)?),
+            Long("provider") => match parser.value()?.parse_with(provider)? {
+                Some(service) => providers.push(service),
+                None => has_demo = true,
+            },
             Long("url") => urls.push(given_url(&parser.value()?.string()?)),
             Long("client-id") => client_id = Some(parser.value()?.parse_with(checked_client_id)?),
             Long("help") | Short('h') => return Ok(Command::Print(HELP.into())),
@@ -72,7 +77,7 @@ pub fn parse(
         let user = environment("HEARTHWAVE_BROKER_USER")?;
         Some((user, environment("HEARTHWAVE_BROKER_PASSWORD").unwrap_or_default()))
     });
-    let mut settings = Settings::in_memory(models(&providers, urls, environment)?);
+    let mut settings = Settings::in_memory(models(&providers, has_demo, urls, environment)?);
     settings.broker = broker;
     settings.client_id = client_id.unwrap_or_else(new_client_id);
     Ok(Command::Run(Box::new(settings)))
@@ -80,22 +85,21 @@ pub fn parse(
 
 fn models(
     providers: &[Service],
+    has_demo: bool,
     urls: Vec<GivenUrl>,
     environment: impl Fn(&str) -> Option<String>,
 ) -> Result<Models, String> {
     let mut providers = providers.to_vec();
-    if providers.is_empty() {
+    if providers.is_empty() && !has_demo {
         let has_key =
             |service: &Service| service.key_variable().is_some_and(|name| environment(name).is_some());
         providers.extend(Service::ALL.into_iter().filter(has_key));
         providers.extend(urls.iter().filter_map(|(service, _)| *service));
     }
-    if providers.is_empty() {
-        return Err(
-            "there is no model to ask: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use --provider ollama \
-                    for an Ollama on this machine"
-                .into(),
-        );
+    if providers.is_empty() && !has_demo {
+        return Err("there is no model to ask: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use --provider ollama for an \
+                    Ollama on this machine, or --provider demo to try it"
+            .into());
     }
     providers.sort_unstable();
     providers.dedup();
@@ -112,7 +116,7 @@ fn models(
             (Some(_), _) => {}
         }
     }
-    let mut models = Models::default();
+    let mut models = if has_demo { Models::demo() } else { Models::default() };
     for service in providers {
         let variable = service.key_variable();
         let text = variable.and_then(|name| Some((name, environment(name)?)));
@@ -133,8 +137,13 @@ fn models(
     Ok(models)
 }
 
-fn provider(text: &str) -> Result<Service, String> {
-    Service::named(text).ok_or_else(|| "there are anthropic, openai and ollama".into())
+/// None is the demo model.
+fn provider(text: &str) -> Result<Option<Service>, String> {
+    match (text, Service::named(text)) {
+        ("demo", _) => Ok(None),
+        (_, Some(service)) => Ok(Some(service)),
+        (_, None) => Err("there are anthropic, openai, ollama and demo".into()),
+    }
 }
 
 /// `URL` or `PROVIDER=URL`. An address may have a `=` of its own.
@@ -171,6 +180,7 @@ mod tests {
         let settings = read(arguments, environment).expect("right");
         let address = |(_, model): (_, &Model)| match model {
             Model::At(endpoint) => endpoint.url(),
+            Model::Demo => "demo".into(),
         };
         settings.models.iter().map(address).collect()
     }
@@ -184,6 +194,13 @@ mod tests {
         assert_eq!(addresses(&[], &KEYS[..1]), both[..1]);
         assert_eq!(addresses(&["--provider", "openai"], &KEYS), both[1..]);
         assert_eq!(addresses(&["--provider", "ollama"], &KEYS), ["http://127.0.0.1:11434/api/chat"]);
+    }
+
+    #[test]
+    fn the_demo_stands_in_for_all_others() {
+        assert_eq!(addresses(&["--provider", "demo"], &KEYS), ["demo", "demo", "demo"]);
+        let mixed = ["--provider", "demo", "--provider", "openai", "--url", "http://h/chat"];
+        assert_eq!(addresses(&mixed, &[]), ["demo", "http://h/chat", "demo"]);
     }
 
     #[test]
@@ -216,7 +233,7 @@ mod tests {
             (&[], &[("OPENAI_API_KEY", "")], "set ANTHROPIC_API_KEY"),
             (&["--provider", "anthropic"], &[], "anthropic needs a key: set ANTHROPIC_API_KEY"),
             (&[], &[("OPENAI_API_KEY", "sk s3cret")], "OPENAI_API_KEY: it is not a key"),
-            (&["--provider", "claude"], &KEYS, "anthropic, openai and ollama"),
+            (&["--provider", "claude"], &KEYS, "anthropic, openai, ollama and demo"),
             (&["--url", "http://h"], &KEYS, "say whose it is"),
             (&["--provider", "ollama", "--url", "openai=http://h"], &KEYS, "add --provider openai"),
             (&["--url", "openai=h"], &[], "http://"),

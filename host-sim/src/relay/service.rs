@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::demo::Format;
+
 /// A service as hubs name it in their topics: whose HTTP bodies go to and fro.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Service {
@@ -55,6 +57,15 @@ impl Service {
             Self::Anthropic => ("/v1", "/messages"),
             Self::OpenAi => ("/v1", "/chat/completions"),
             Self::Ollama => ("/api", "/chat"),
+        }
+    }
+
+    /// The format that the demo model speaks in its place.
+    pub(super) const fn format(self) -> Format {
+        match self {
+            Self::Anthropic => Format::Anthropic,
+            Self::OpenAi => Format::OpenAi,
+            Self::Ollama => Format::Ollama,
         }
     }
 

@@ -16,6 +16,7 @@ use super::hubs::Hubs;
 use super::model::{Model, Models};
 use super::request::{Errand, Request};
 use super::service::Service;
+use crate::demo;
 
 /// Requests that are with their services at the same time. More wait.
 const AT_ONCE: usize = 32;
@@ -92,6 +93,9 @@ impl Work {
                 report.retries = retries;
                 payload?
             }
+            Model::Demo => demo::answer(service.format(), &request.body).map_err(|words| {
+                Failure::Refused { who: service.name().into(), status: 400, words: Some(words) }
+            })?,
         };
         let reply: Value = serde_json::from_slice(&payload).unwrap_or_default();
         report.tokens = service.tokens(&reply);

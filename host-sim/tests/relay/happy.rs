@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use host_sim::relay::Service;
+use host_sim::relay::{Models, Service, Settings};
 use minimq::QoS;
 
 use crate::client::With;
 use crate::log;
 use crate::server::{Act, Server};
-use crate::world::{BODY, KEY, reply, story};
+use crate::world::{BODY, KEY, Relay, reply, story};
 
 #[test]
 fn bodies_pass_as_they_are_and_keys_are_added() {
@@ -88,5 +88,32 @@ fn connections_are_used_again() {
             world.hub.ask("ollama", BODY, With { correlation: &[number], ..With::default() }).await;
         }
         assert_eq!((world.server.seen().len(), world.server.connections()), (3, 1));
+    });
+}
+
+#[test]
+fn the_demo_model_answers_as_each_service_would() {
+    story(Server::default(), async |mut world| {
+        world.relay.stop().await;
+        let _relay = Relay::start(&world.network, Settings::in_memory(Models::demo()));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let body = r#"{"model":"any","messages":[{"role":"user","content":"who are you"}]}"#;
+        for (service, place) in [
+            ("anthropic", "/content/0/text"),
+            ("openai", "/choices/0/message/content"),
+            ("ollama", "/message/content"),
+        ] {
+            let (answer, _) = world.hub.ask(service, body, With::default()).await;
+            let answer = answer.json();
+            let words = answer.pointer(place).and_then(|words| words.as_str()).expect("words");
+            assert!(words.starts_with("I am the demo model"), "{words}");
+        }
+        let requests = log::requests();
+        assert!(
+            requests[0].contains("kitchen asked anthropic (any): 200 after 0 ms, 17 tokens in, "),
+            "{requests:?}"
+        );
+        let (answer, _) = world.hub.ask("openai", "nonsense", With::default()).await;
+        assert_eq!(answer.error().1, Some(400));
     });
 }

@@ -1,0 +1,135 @@
+//! What the hub itself can do: time, volume, flags, search, and being asked who it is.
+
+use serde_json::Value;
+
+use super::words::{after, contains, has, last_number};
+use super::{Flag, Intent, Scope, Volume};
+
+/// Points by which "louder" is louder.
+const STEP: i8 = 10;
+
+pub(super) fn self_or_manners(words: &[String]) -> Option<Intent> {
+    const SELF: [&str; 9] = [
+        "who are you",
+        "what are you",
+        "what can you do",
+        "what do you understand",
+        "are you a",
+        "are you an",
+        "are you real",
+        "your name",
+        "help me",
+    ];
+    if SELF.iter().any(|phrase| contains(words, phrase))
+        || words == ["help"]
+        || words == ["are", "you", "there"]
+    {
+        return Some(Intent::Who);
+    }
+    if words.len() <= 3 && (has(words, &["hello", "hi", "hey"]) || contains(words, "good evening")) {
+        return Some(Intent::Hello);
+    }
+    (words.len() <= 4 && has(words, &["thanks", "thank"])).then_some(Intent::Thanks)
+}
+
+pub(super) fn search(words: &[String]) -> Option<Intent> {
+    const VERBS: [&str; 10] = [
+        "search the web for",
+        "search the internet for",
+        "search online for",
+        "search for",
+        "search",
+        "google for",
+        "google",
+        "look up",
+        "find out about",
+        "find out",
+    ];
+    let query = VERBS.iter().find_map(|verb| after(words, verb))?.join(" ");
+    (!query.is_empty()).then_some(Intent::Search(query))
+}
+
+pub(super) fn clock(words: &[String]) -> Option<Intent> {
+    let asks = has(words, &["what", "which", "tell", "is", "got"]) || words.len() <= 3;
+    let of_day = has(words, &["time", "date", "weekday", "clock"])
+        || contains(words, "what day")
+        || contains(words, "which day");
+    (asks && of_day && !has(words, &["turn", "set", "switch"])).then_some(Intent::Clock)
+}
+
+pub(super) fn volume(words: &[String]) -> Option<Intent> {
+    let volume = |volume| Some(Intent::Volume(volume));
+    if has(words, &["louder"]) || words == ["speak", "up"] || contains(words, "turn it up") {
+        return volume(Volume::Change(STEP));
+    }
+    if has(words, &["quieter"]) || contains(words, "more quietly") || contains(words, "turn it down") {
+        return volume(Volume::Change(-STEP));
+    }
+    if has(words, &["mute"]) || words == ["be", "quiet"] || words == ["silence"] {
+        return volume(Volume::Level(0));
+    }
+    if !has(words, &["volume"]) {
+        return None;
+    }
+    // A change by something is not a change to it.
+    let by = words.iter().position(|word| word == "by").and_then(|at| last_number(&words[at..]));
+    let step = by.map_or(STEP, |points| points.clamp(0.0, 100.0) as i8);
+    if has(words, &["up", "increase", "raise"]) && last_number(words) == by {
+        return volume(Volume::Change(step));
+    }
+    if has(words, &["down", "decrease", "lower", "reduce"]) && last_number(words) == by {
+        return volume(Volume::Change(-step));
+    }
+    match last_number(words) {
+        Some(level) => volume(Volume::Level(level.clamp(0.0, 100.0) as u8)),
+        None if has(words, &["full", "maximum", "max"]) => volume(Volume::Level(100)),
+        None if has(words, &["off", "zero"]) => volume(Volume::Level(0)),
+        None => volume(Volume::Tell),
+    }
+}
+
+pub(super) fn flag(words: &[String]) -> Option<Intent> {
+    let at = words.iter().position(|word| word == "flag" || word == "flags")?;
+    let scope = match has(words, &["feature", "everybody", "everyone"]) {
+        true => Scope::Everybody,
+        false => Scope::Project,
+    };
+    let flag = |flag| Some(Intent::Flag(scope, flag));
+    let rest: Vec<&String> =
+        words[at + 1..].iter().skip_while(|word| *word == "called" || *word == "named").collect();
+    let name = match rest.first().map(|word| word.as_str()) {
+        // Before it: "the holiday flag".
+        None | Some("to" | "is" | "on" | "off" | "for" | "set") => {
+            let before = words[..at].last().map(String::as_str);
+            before.filter(|word| {
+                !["the", "a", "feature", "project", "which", "all", "what", "list"].contains(word)
+            })
+        }
+        name => name,
+    };
+    let Some(name) = name.filter(|_| words[at] == "flag") else { return flag(Flag::List) };
+    let name = name.to_owned();
+    let asks =
+        words.first().is_some_and(|word| ["is", "what", "which", "does", "how"].contains(&word.as_str()));
+    if asks {
+        return flag(Flag::Get(name));
+    }
+    let value = words[at..].iter().position(|word| word == "to").map(|to| words[at + to + 1..].join(" "));
+    if has(words, &["remove", "clear", "delete", "unset", "drop", "forget"]) {
+        return flag(Flag::Set(name, Value::Null));
+    }
+    if has(words, &["set", "raise", "put", "turn", "switch", "enable", "disable", "make"]) {
+        let is_off = has(words, &["off", "disable"]);
+        return flag(Flag::Set(name, value.map_or(Value::Bool(!is_off), |value| self::value(&value))));
+    }
+    flag(Flag::Get(name))
+}
+
+fn value(text: &str) -> Value {
+    match text {
+        "true" | "yes" | "on" => true.into(),
+        "false" | "no" | "off" => false.into(),
+        "nothing" | "null" => Value::Null,
+        text => text.parse::<i64>().map(Value::from).unwrap_or_else(|_| text.into()),
+    }
+}

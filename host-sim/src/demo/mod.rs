@@ -1,0 +1,79 @@
+//! A demo model: a small grammar that stands in for a language model, without a network, the same every time.
+//!
+//! It reads a request as a model would get it, in the format of any of the services, and answers in that format. What it
+//! understands of the last thing that the person said, it does by calling the tools that the request offers; once their
+//! results are in the messages, it says them in a sentence or two.
+//!
+//! ```text
+//!   body ──format──► conversation ──grammar──► intents ──plan──► calls, or ──speech──► words ──format──► body
+//! ```
+//!
+//! It keeps nothing between two requests: what it did before is in the messages. So each time it understands the same and
+//! plans the same, and calls what has not been called yet.
+
+mod conversation;
+mod devices;
+mod format;
+mod grammar;
+mod offer;
+mod plan;
+mod speech;
+
+#[cfg(test)]
+mod tests;
+
+use conversation::{Conversation, Reply};
+pub use format::Format;
+use plan::Need;
+
+/// Rounds of calls after which it says what it has: a plan takes two.
+const ROUNDS: usize = 4;
+/// Calls in one round.
+const CALLS: usize = 16;
+
+/// What it says about itself.
+const SELF: &str = "I am the demo model of Hearthwave: a small grammar, not a language model. I understand lights, locks, \
+                    heating, scenes, batteries, time, sums, volume and flags. For a real model, start cargo sim with --llm \
+                    anthropic:MODEL, or cargo relay with its key in the environment.";
+
+/// What it says to what it does not understand.
+const LOST: &str = "I am only a demo and did not understand that. Try: turn on the kitchen light and tell me what time it \
+                    is. For a real model, start cargo sim with --llm anthropic:MODEL, or cargo relay with its key in the \
+                    environment.";
+
+/// Answers the body of a request with the body of a reply, both in the format of a service.
+///
+/// Fails, in words for a person, if the body is not a request in that format.
+pub fn answer(format: Format, body: &[u8]) -> Result<Vec<u8>, String> {
+    let conversation = format.read(body)?;
+    let reply = decide(&conversation);
+    Ok(format.write(&conversation, &reply))
+}
+
+fn decide(conversation: &Conversation) -> Reply {
+    let heard = grammar::read(&conversation.question);
+    let known = devices::known(conversation);
+    let mut due = Vec::new();
+    let mut words = Vec::new();
+    for intent in &heard.intents {
+        match plan::need(intent, &known, &conversation.offers) {
+            Need::Say(text) => words.push(text),
+            Need::Calls(calls) => {
+                let done: Vec<_> = calls.iter().filter_map(|call| conversation.outcome(call)).collect();
+                let open = calls.iter().filter(|call| !conversation.was_made(call));
+                due.extend(open.cloned());
+                words.extend(speech::of(intent, &done));
+            }
+        }
+    }
+    due.dedup();
+    due.truncate(CALLS);
+    if !due.is_empty() && conversation.rounds < ROUNDS {
+        return Reply::Calls(due);
+    }
+    if heard.intents.is_empty() {
+        return Reply::Words(LOST.into());
+    }
+    words.extend(heard.lost.iter().map(|lost| format!("I did not understand '{lost}'")));
+    Reply::Words(speech::join(&words))
+}

@@ -1,0 +1,174 @@
+//! Results of tools as a person hears them.
+
+use serde_json::Value;
+
+use super::conversation::Outcome;
+use super::devices::{Ability, Device, Known, Meant};
+use super::grammar::{Condition, Flag, Intent, Target};
+
+/// Characters of a result that are read out.
+const LONGEST: usize = 400;
+
+/// What to say about a wish whose calls came to these outcomes.
+pub(super) fn of(intent: &Intent, outcomes: &[&Outcome]) -> Vec<String> {
+    let mut said: Vec<String> = Vec::new();
+    // Those that do the same are named together.
+    let mut together: Vec<(Vec<String>, String)> = Vec::new();
+    for words in outcomes.iter().map(|outcome| one(intent, outcome)) {
+        match words.split_once(" is now ") {
+            Some((name, state)) if outcomes.len() > 1 => {
+                match together.iter_mut().find(|(_, other)| other == state) {
+                    Some((names, _)) => names.push(name.into()),
+                    None => together.push((vec![name.into()], state.into())),
+                }
+            }
+            _ => said.push(words),
+        }
+    }
+    let together = together.into_iter().map(|(names, state)| {
+        let are = if names.len() == 1 { "is" } else { "are" };
+        format!("{} {are} now {state}", list(&names, "and"))
+    });
+    together.chain(said).collect()
+}
+
+fn one(intent: &Intent, outcome: &Outcome) -> String {
+    let content = &outcome.content;
+    if outcome.is_error || content["success"] == false {
+        let words = words(content);
+        return if words.starts_with("Sorry") { words } else { format!("Sorry, that did not work: {words}") };
+    }
+    let result = content.get("result").unwrap_or(content);
+    let made = match intent {
+        Intent::Sum { said, .. } => number(result).map(|value| format!("{said} is {value}")),
+        Intent::Batteries(_) => batteries(result),
+        Intent::Flag(_, Flag::List) => flags(result),
+        Intent::Status { expected: Some(expected), .. } => holds(*expected, &result["state"]).map(|yes| {
+            let answer = if yes { "Yes" } else { "No" };
+            format!("{answer}, {}", words(content))
+        }),
+        Intent::Devices { target, condition } => devices(result, target, *condition),
+        Intent::Search(_) => search(result),
+        _ => None,
+    };
+    made.unwrap_or_else(|| words(content))
+}
+
+/// A result in words: its message, or what went wrong, or whatever it is.
+fn words(content: &Value) -> String {
+    let found = ["message", "error"].iter().find_map(|name| content[*name].as_str()).map(str::to_owned);
+    let text = found.unwrap_or_else(|| match content.get("result").unwrap_or(content) {
+        Value::String(text) => text.clone(),
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| format!("{name} is {}", plain(value)));
+            list(&members.collect::<Vec<_>>(), "and")
+        }
+        other => other.to_string(),
+    });
+    let lines: Vec<String> =
+        text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect();
+    list(&lines, "and").chars().take(LONGEST).collect()
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn number(result: &Value) -> Option<String> {
+    let value = result.get("result").unwrap_or(result);
+    value.is_number().then(|| value.to_string())
+}
+
+fn batteries(result: &Value) -> Option<String> {
+    let all = result["batteries"].as_array().filter(|all| !all.is_empty())?;
+    let said = all.iter().filter_map(|battery| {
+        Some(format!("{} at {} percent", battery["name"].as_str()?, battery["battery"].as_u64()?))
+    });
+    Some(format!("These batteries: {}", list(&said.collect::<Vec<_>>(), "and")))
+}
+
+fn flags(result: &Value) -> Option<String> {
+    let flags = result["flags"].as_object()?;
+    let said: Vec<_> = flags.iter().map(|(name, value)| format!("{name} is {}", plain(value))).collect();
+    Some(if said.is_empty() {
+        "No flag is set".into()
+    } else {
+        format!("Of the flags, {}", list(&said, "and"))
+    })
+}
+
+fn search(result: &Value) -> Option<String> {
+    let first = result["results"].as_array()?.first()?;
+    let snippet = first["snippet"].as_str().filter(|text| !text.is_empty()).or(first["title"].as_str())?;
+    Some(format!("I found this: {}", snippet.chars().take(LONGEST).collect::<String>()))
+}
+
+/// Whether a device stands as expected. None if it has nothing to do with that.
+fn holds(condition: Condition, state: &Value) -> Option<bool> {
+    let (name, wanted) = match condition {
+        Condition::On(wanted) => ("on", wanted),
+        Condition::Locked(wanted) => ("locked", wanted),
+        Condition::Open(wanted) => ("open", wanted),
+        Condition::Motion(wanted) => ("motion", wanted),
+    };
+    state[name].as_bool().map(|is| is == wanted)
+}
+
+fn devices(result: &Value, target: &Target, condition: Option<Condition>) -> Option<String> {
+    let all = result["devices"].as_array()?;
+    let known = Known { devices: all.iter().filter_map(super::devices::device).collect(), is_listed: true };
+    let those: Vec<&Device> = match known.meant(target, Ability::Anything) {
+        Meant::These(those) | Meant::OneOf(those) => those,
+        Meant::Nobody => vec![],
+    };
+    let fitting = those
+        .iter()
+        .filter(|device| condition.is_none_or(|condition| holds(condition, &device.state) == Some(true)));
+    let names: Vec<String> = fitting.map(|device| device.name.clone()).collect();
+    let stand = condition.map(|condition| match condition {
+        Condition::On(true) => "on",
+        Condition::On(false) => "off",
+        Condition::Locked(true) => "locked",
+        Condition::Locked(false) => "unlocked",
+        Condition::Open(true) => "open",
+        Condition::Open(false) => "closed",
+        Condition::Motion(_) => "seeing motion",
+    });
+    Some(match (names.as_slice(), stand) {
+        ([], Some(stand)) => format!("None of them is {stand}"),
+        ([], None) => "There are no such devices".into(),
+        ([one], Some(stand)) => format!("{one} is {stand}"),
+        (many, Some(stand)) => format!("{} are {stand}", list(many, "and")),
+        (many, None) => format!("There is {}", list(many, "and")),
+    })
+}
+
+/// Things one after the other, as people say them.
+pub(super) fn list(things: &[String], link: &str) -> String {
+    match things {
+        [] => String::new(),
+        [one] => one.clone(),
+        [all @ .., last] => format!("{} {link} {last}", all.join(", ")),
+    }
+}
+
+/// Everything in one or two sentences.
+pub(super) fn join(said: &[String]) -> String {
+    let bare: Vec<String> = said
+        .iter()
+        .map(|text| text.trim().trim_end_matches('.').to_owned())
+        .filter(|text| !text.is_empty())
+        .collect();
+    let sentence = |text: &str| {
+        let mut letters = text.chars();
+        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+        let end = if text.ends_with(['?', '!']) { "" } else { "." };
+        format!("{first}{}{end}", letters.as_str())
+    };
+    match bare.as_slice() {
+        [] => "Done.".into(),
+        [one] => sentence(one),
+        [one, other] => format!("{} {}", sentence(one), sentence(other)),
+        [all @ .., last] => format!("{} {}", sentence(&list(all, "and")), sentence(last)),
+    }
+}

@@ -1,0 +1,186 @@
+//! Somebody who talks to the demo model, and the hub whose tools it calls.
+
+use std::time::Duration;
+
+use host_sim::broker::{Options, Server};
+use host_sim::caller::{ask, wait_for_controller};
+use host_sim::demo::{Format, answer};
+use host_sim::flash::MemoryFlash;
+use host_sim::hub::{self, Settings};
+use host_sim::link;
+use host_sim::network::Network;
+use host_sim::zwave::Home;
+use serde_json::{Value, json};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const FORMATS: [(Format, &str); 3] =
+    [(Format::Anthropic, "anthropic"), (Format::OpenAi, "openai"), (Format::Ollama, "ollama")];
+
+/// Somebody who talks to the model and runs the tools it calls, as the hub does.
+pub(crate) struct Talk {
+    network: Network,
+    settings: Settings,
+    pub(crate) home: Home,
+    pub(crate) format: Format,
+    pub(crate) tools: Value,
+    messages: Vec<Value>,
+}
+
+/// What came of one thing that was said.
+#[derive(Debug)]
+pub(crate) struct Heard {
+    /// The calls of each round, like `volume {"level":30}`.
+    pub(crate) rounds: Vec<Vec<String>>,
+    pub(crate) words: String,
+}
+
+impl Talk {
+    async fn request(&self, name: &str, payload: &Value) -> Value {
+        let payload = payload.to_string();
+        let reply = ask(self.network.clone(), &self.settings, name, payload.as_bytes(), PATIENCE);
+        serde_json::from_slice(&reply.await.expect("an answer")).expect("JSON")
+    }
+
+    async fn list_tools(&mut self, format: &str) {
+        let mut tools = Vec::new();
+        let mut request = json!({ "format": format });
+        loop {
+            let reply = self.request("tool/list", &request).await;
+            tools.extend(reply["tools"].as_array().expect("tools").iter().cloned());
+            match reply["next"].as_str() {
+                Some(next) => request["after"] = next.into(),
+                None => break,
+            }
+        }
+        self.tools = tools.into();
+    }
+
+    fn ask_model(&self) -> Value {
+        let mut body = json!({ "model": "demo-1", "messages": self.messages, "tools": self.tools });
+        if self.format == Format::Anthropic {
+            body["max_tokens"] = 1024.into();
+        }
+        let reply = answer(self.format, body.to_string().as_bytes()).expect("a reply");
+        serde_json::from_slice(&reply).expect("JSON")
+    }
+
+    /// Takes a reply apart: the message to keep, the calls with their ids, and the words.
+    fn read(&self, reply: &Value) -> (Value, Vec<(Value, String, Value)>, Option<String>) {
+        match self.format {
+            Format::Anthropic => {
+                let blocks = reply["content"].as_array().expect("blocks");
+                let calls = blocks.iter().filter(|block| block["type"] == "tool_use").map(|block| {
+                    let name = block["name"].as_str().expect("a name");
+                    (block["id"].clone(), name.to_owned(), block["input"].clone())
+                });
+                let calls: Vec<_> = calls.collect();
+                let reason = if calls.is_empty() { "end_turn" } else { "tool_use" };
+                assert_eq!(reply["stop_reason"], reason);
+                assert!(reply["usage"]["output_tokens"].as_u64().is_some_and(|tokens| tokens > 0));
+                let text = blocks.iter().find_map(|block| block["text"].as_str().map(str::to_owned));
+                (json!({ "role": "assistant", "content": blocks }), calls, text)
+            }
+            Format::OpenAi => {
+                let message = &reply["choices"][0]["message"];
+                let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
+                let reason = if calls.is_empty() { "stop" } else { "tool_calls" };
+                assert_eq!(reply["choices"][0]["finish_reason"], reason);
+                let calls = calls.iter().map(|call| {
+                    let arguments = call["function"]["arguments"].as_str().expect("text");
+                    let name = call["function"]["name"].as_str().expect("a name");
+                    (call["id"].clone(), name.to_owned(), serde_json::from_str(arguments).expect("JSON"))
+                });
+                (message.clone(), calls.collect(), message["content"].as_str().map(str::to_owned))
+            }
+            Format::Ollama => {
+                let message = &reply["message"];
+                assert_eq!((&reply["done"], &reply["done_reason"]), (&json!(true), &json!("stop")));
+                let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
+                let calls: Vec<_> = calls
+                    .iter()
+                    .map(|call| {
+                        let name = call["function"]["name"].as_str().expect("a name");
+                        (Value::Null, name.to_owned(), call["function"]["arguments"].clone())
+                    })
+                    .collect();
+                let text = message["content"].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+                (message.clone(), calls, text)
+            }
+        }
+    }
+
+    fn add_results(&mut self, results: Vec<(Value, String, String)>) {
+        match self.format {
+            Format::Anthropic => {
+                let blocks: Vec<_> = results.into_iter().map(|(id, _, content)| {
+                    json!({ "type": "tool_result", "tool_use_id": id, "content": content })
+                }).collect();
+                self.messages.push(json!({ "role": "user", "content": blocks }));
+            }
+            Format::OpenAi => {
+                self.messages.extend(results.into_iter().map(
+                    |(id, _, content)| json!({ "role": "tool", "tool_call_id": id, "content": content }),
+                ))
+            }
+            Format::Ollama => {
+                self.messages.extend(results.into_iter().map(
+                    |(_, name, content)| json!({ "role": "tool", "tool_name": name, "content": content }),
+                ))
+            }
+        }
+    }
+
+    /// Says something, and runs what is called until there is an answer.
+    pub(crate) async fn say(&mut self, text: &str) -> Heard {
+        self.messages.push(json!({ "role": "user", "content": text }));
+        let mut rounds = Vec::new();
+        loop {
+            let reply = self.ask_model();
+            let (message, calls, words) = self.read(&reply);
+            self.messages.push(message);
+            if calls.is_empty() {
+                return Heard { rounds, words: words.expect("words") };
+            }
+            assert!(rounds.len() < 5, "it never ends: {rounds:?}");
+            rounds.push(calls.iter().map(|(_, name, arguments)| format!("{name} {arguments}")).collect());
+            let ids: std::collections::BTreeSet<_> = calls.iter().map(|(id, ..)| id.to_string()).collect();
+            assert!(self.format == Format::Ollama || ids.len() == calls.len(), "ids are not unique: {ids:?}");
+            let mut results = Vec::new();
+            for (id, name, arguments) in calls {
+                let result =
+                    self.request("tool/call", &json!({ "name": name, "arguments": arguments })).await;
+                results.push((id, name, result.to_string()));
+            }
+            self.add_results(results);
+        }
+    }
+}
+
+/// Runs a conversation in each format.
+pub(crate) fn in_each_format(talk: impl AsyncFn(&mut Talk)) {
+    for (format, name) in FORMATS {
+        in_format(format, name, &talk);
+    }
+}
+
+pub(crate) fn in_format(format: Format, name: &str, talk: impl AsyncFn(&mut Talk)) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    runtime.expect("a runtime").block_on(async {
+        let network = Network::Memory(Server::start(Options::default()));
+        let settings = Settings::in_memory("sim");
+        let home = Home::fast(7);
+        let hub = hub::run(&settings, link::to_home(&home), network.clone(), MemoryFlash::default(), 7);
+        let talking = async {
+            wait_for_controller(network.clone(), &settings, PATIENCE).await.expect("a controller");
+            let (network, settings) = (network.clone(), settings.clone());
+            let mut one =
+                Talk { network, settings, home: home.clone(), format, tools: json!([]), messages: vec![] };
+            one.list_tools(name).await;
+            talk(&mut one).await;
+        };
+        tokio::select! {
+            never = hub => never,
+            () = talking => {}
+        }
+    });
+}
