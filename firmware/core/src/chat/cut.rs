@@ -72,6 +72,17 @@ impl Write for Meter<'_> {
     }
 }
 
+/// Whether nothing can be seen of a text.
+pub(super) fn is_blank(text: &dyn Display) -> bool {
+    struct Blank;
+    impl Write for Blank {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            if text.trim_start().is_empty() { Ok(()) } else { Err(fmt::Error) }
+        }
+    }
+    write!(Blank, "{text}").is_ok()
+}
+
 /// Writes texts into bytes, one after the other. Fails when they are full.
 pub(super) struct Fill<'a> {
     /// What is left of the bytes.

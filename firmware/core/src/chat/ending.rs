@@ -144,17 +144,17 @@ impl Ending<'_> {
         }
         let mut written = 0;
         out.key("tool_calls");
-        out.array(|out| {
-            for call in history.calls() {
-                let room = out.room().saturating_sub(EPILOGUE + 32);
-                // What one call leaves is there for the others; better some than none.
-                let share = (room / (count - written).max(1)).max(limits::CALL_LEAST).min(room);
-                if !write_call(&call, share, out) {
-                    break;
-                }
-                written += 1;
+        let list = out.open_array();
+        for call in history.calls() {
+            let room = out.room().saturating_sub(EPILOGUE + 32);
+            // What one call leaves is there for the others; better some than none.
+            let share = (room / (count - written).max(1)).max(limits::CALL_LEAST).min(room);
+            if !write_call(&call, share, out) {
+                break;
             }
-        });
+            written += 1;
+        }
+        out.close(list);
         if written < count {
             out.field("tool_calls_left_out", count - written);
         }
@@ -171,14 +171,14 @@ fn write_call(call: &Call<'_>, room: usize, out: &mut Writer<'_>) -> bool {
     let wanted = value_length(call.result());
     // Parameters may take what the result leaves, and half of the room in any case.
     let for_params = params.len().min((room / 2).max(room.saturating_sub(wanted)));
-    out.object(|out| {
-        out.field("tool", call.name);
-        out.key("params");
-        write_value(params, for_params, out);
-        out.key("result");
-        write_value(call.result(), room - for_params, out);
-        out.field("iteration", u32::from(call.iteration));
-    });
+    let object = out.open();
+    out.field("tool", call.name);
+    out.key("params");
+    write_value(params, for_params, out);
+    out.key("result");
+    write_value(call.result(), room - for_params, out);
+    out.field("iteration", u32::from(call.iteration));
+    out.close(object);
     true
 }
 

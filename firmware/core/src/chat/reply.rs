@@ -2,6 +2,7 @@
 
 use core::fmt::{self, Display};
 
+use super::cut::is_blank;
 use crate::json::{Text, Value};
 use crate::limits;
 
@@ -96,28 +97,28 @@ impl Usage {
 #[derive(Clone, Copy, Debug)]
 pub struct Content<'a>(pub(super) Value<'a>);
 
-impl<'a> Content<'a> {
+impl Content<'_> {
     /// Nothing.
     pub const NONE: Self = Self(Value::NULL);
 
     /// Whether nothing can be seen of it.
     pub fn is_blank(&self) -> bool {
-        self.texts().all(|text| text.chars().all(char::is_whitespace))
+        is_blank(self)
     }
+}
 
-    fn texts(&self) -> impl Iterator<Item = Text<'a>> + use<'a> {
-        let part = |part: Value<'a>| {
-            let is_text =
-                part.get("type").is_none_or(|kind| kind.as_text().is_some_and(|kind| kind == *"text"));
-            part.as_text().or_else(|| part.get("text").filter(|_| is_text)?.as_text())
-        };
-        self.0.as_text().into_iter().chain(self.0.items().filter_map(part))
-    }
+/// The text of a part, if it is one with text in it.
+fn part_text(part: Value<'_>) -> Option<Text<'_>> {
+    let is_text = part.get("type").is_none_or(|kind| kind.as_text().is_some_and(|kind| kind == *"text"));
+    part.as_text().or_else(|| part.get("text").filter(|_| is_text)?.as_text())
 }
 
 impl Display for Content<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.texts().try_for_each(|text| text.fmt(f))
+        match self.0.as_text() {
+            Some(text) => text.fmt(f),
+            None => self.0.items().filter_map(part_text).try_for_each(|text| text.fmt(f)),
+        }
     }
 }
 

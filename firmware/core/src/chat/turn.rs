@@ -7,6 +7,7 @@
 use core::fmt::Display;
 use core::ops::ControlFlow;
 
+use super::cut::is_blank;
 use super::ending::{Ending, Failed, ISSUE, OUT_OF_ITERATIONS};
 use super::history::{Call, Full, History};
 use super::provider::ProviderError;
@@ -229,15 +230,4 @@ fn has_some(stage: &Stage<'_>) -> bool {
 fn may_run(call: &Call<'_>, stage: &Stage<'_>) -> bool {
     let allows = |tool: &crate::tool::Tool<'_>| stage.rule.tools.allows([call.name, tool.name]);
     stage.registry.look(call.name, allows).unwrap_or(true)
-}
-
-/// Whether nothing can be seen of a text.
-fn is_blank(text: &dyn Display) -> bool {
-    struct Visible;
-    impl core::fmt::Write for Visible {
-        fn write_str(&mut self, text: &str) -> core::fmt::Result {
-            if text.trim().is_empty() { Ok(()) } else { Err(core::fmt::Error) }
-        }
-    }
-    core::fmt::write(&mut Visible, format_args!("{text}")).is_ok()
 }

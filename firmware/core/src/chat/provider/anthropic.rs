@@ -3,11 +3,11 @@
 //! The system prompt stands beside the messages; what was said is in blocks; all results of one round go into one message
 //! of the person's.
 
-use super::{Ask, ProviderError, write_message};
+use super::{Ask, ProviderError, open_message, write_message};
 use crate::chat::cut::Measure;
-use crate::chat::history::{Call, Message, Round};
+use crate::chat::history::{Message, Round};
 use crate::chat::reply::{Arguments, Content, Finish, Reply, Requested, Usage};
-use crate::json::{Kind, Value, Writer};
+use crate::json::{Kind, Opened, Value, Writer};
 use crate::tool::Format;
 
 /// Why it stops, in its words.
@@ -27,70 +27,68 @@ pub(super) fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Format {
     }
     if let Some(thinking) = ask.rule.thinking {
         out.key("thinking");
-        out.object(|out| out.field("type", if thinking { "adaptive" } else { "disabled" }));
+        let switch = open_block(if thinking { "adaptive" } else { "disabled" }, out);
+        out.close(switch);
     }
     if Measure::Plain.length(ask.system) > 0 {
         out.field("system", format_args!("{}", ask.system));
     }
     out.key("messages");
-    out.array(|out| {
-        for message in ask.history.messages() {
-            match message {
-                Message::User(text) => write_message("user", |out| out.field("content", text), out),
-                Message::Said(text) => write_message("assistant", |out| out.field("content", text), out),
-                Message::Round(_) if ask.tools.is_none() => {}
-                Message::Round(round) => write_round(&round, out),
-            }
+    let list = out.open_array();
+    for message in ask.history.messages() {
+        match message {
+            Message::User(text) => write_message("user", text, out),
+            Message::Said(text) => write_message("assistant", text, out),
+            Message::Round(_) if ask.tools.is_none() => {}
+            Message::Round(round) => write_round(&round, out),
         }
-    });
+    }
+    out.close(list);
     Format::Anthropic
 }
 
 fn write_round(round: &Round<'_>, out: &mut Writer<'_>) {
-    let said = |out: &mut Writer<'_>| {
-        if let Some(text) = round.text {
-            write_block("text", |out| out.field("text", text), out);
-        }
-        for call in round.calls() {
-            let call = |out: &mut Writer<'_>| {
-                out.field("id", call.id);
-                out.field("name", call.name);
-                out.field("input", call.arguments());
-            };
-            write_block("tool_use", call, out);
-        }
-    };
-    write_blocks("assistant", said, out);
-    let results = |out: &mut Writer<'_>| {
-        round.calls().for_each(|call| write_block("tool_result", |out| write_result(&call, out), out));
-    };
-    write_blocks("user", results, out);
-}
-
-fn write_result(call: &Call<'_>, out: &mut Writer<'_>) {
-    out.field("tool_use_id", call.id);
-    // An empty text is refused.
-    if !call.result().is_empty() {
-        out.field("content", call.result());
+    let message = open_message("assistant", out);
+    out.key("content");
+    let blocks = out.open_array();
+    if let Some(text) = round.text {
+        let block = open_block("text", out);
+        out.field("text", text);
+        out.close(block);
     }
-    if call.outcome.is_none_or(|outcome| outcome.is_error) {
-        out.field("is_error", true);
+    for call in round.calls() {
+        let block = open_block("tool_use", out);
+        out.field("id", call.id);
+        out.field("name", call.name);
+        out.field("input", call.arguments());
+        out.close(block);
     }
+    out.close(blocks);
+    out.close(message);
+
+    let message = open_message("user", out);
+    out.key("content");
+    let blocks = out.open_array();
+    for call in round.calls() {
+        let block = open_block("tool_result", out);
+        out.field("tool_use_id", call.id);
+        // An empty text is refused.
+        if !call.result().is_empty() {
+            out.field("content", call.result());
+        }
+        if call.outcome.is_none_or(|outcome| outcome.is_error) {
+            out.field("is_error", true);
+        }
+        out.close(block);
+    }
+    out.close(blocks);
+    out.close(message);
 }
 
-fn write_blocks(role: &str, blocks: impl FnOnce(&mut Writer<'_>), out: &mut Writer<'_>) {
-    let content = |out: &mut Writer<'_>| {
-        out.key("content");
-        out.array(blocks);
-    };
-    write_message(role, content, out);
-}
-
-fn write_block(kind: &str, members: impl FnOnce(&mut Writer<'_>), out: &mut Writer<'_>) {
-    out.object(|out| {
-        out.field("type", kind);
-        members(out);
-    });
+fn open_block(kind: &str, out: &mut Writer<'_>) -> Opened {
+    let block = out.open();
+    out.field("type", kind);
+    block
 }
 
 pub(super) fn read(body: Value<'_>) -> Result<Reply<'_>, ProviderError<'_>> {

@@ -13,7 +13,7 @@ use super::cut::Measure;
 use super::history::{Call, History, Message};
 use super::reply::{Arguments, Reply, Requested};
 use super::rule::{Rule, Service};
-use crate::json::{self, Kind, Overflow, Text, Value, Writer};
+use crate::json::{self, Kind, Opened, Overflow, Text, Value, Writer};
 use crate::limits;
 use crate::log::warn;
 use crate::tool::{Format, Name, Registry};
@@ -34,16 +34,16 @@ pub struct Ask<'a> {
 
 /// Writes the body of a request. If not all tools fit, the last one that did is returned; the others are left out.
 pub fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Result<Option<Name>, Overflow> {
-    let last = out.object(|out| {
-        out.field("model", ask.rule.model);
-        let format = match ask.rule.service {
-            Service::Anthropic => anthropic::write(ask, out),
-            Service::OpenAi => openai::write(ask, out),
-            Service::Ollama => ollama::write(ask, out),
-        };
-        // At the end, since they take what room is left.
-        ask.tools.and_then(|registry| write_tools(format, registry, ask.rule, out))
-    });
+    let body = out.open();
+    out.field("model", ask.rule.model);
+    let format = match ask.rule.service {
+        Service::Anthropic => anthropic::write(ask, out),
+        Service::OpenAi => openai::write(ask, out),
+        Service::Ollama => ollama::write(ask, out),
+    };
+    // At the end, since they take what room is left.
+    let last = ask.tools.and_then(|registry| write_tools(format, registry, ask.rule, out));
+    out.close(body);
     if out.overflowed() { Err(Overflow) } else { Ok(last) }
 }
 
@@ -124,11 +124,11 @@ fn write_tools(format: Format, registry: &Registry, rule: &Rule<'_>, out: &mut W
     }
     let before = out.mark();
     out.key("tools");
-    let (last, has_some) = out.array(|out| {
-        let start = out.mark();
-        let last = format.write_all(registry, rule.tools.allowed, None, out);
-        (last, !out.since(start).is_empty())
-    });
+    let list = out.open_array();
+    let start = out.mark();
+    let last = format.write_all(registry, rule.tools.allowed, None, out);
+    let has_some = !out.since(start).is_empty();
+    out.close(list);
     if let Some(last) = &last {
         warn!("chat: not all tools fit into a request; the last one offered is {}", last.as_str());
     }
@@ -151,43 +151,51 @@ struct Flat {
 /// Writes the member `messages`: the system prompt, and what was said.
 fn write_flat(ask: &Ask<'_>, flat: &Flat, out: &mut Writer<'_>) {
     out.key("messages");
-    out.array(|out| {
-        if Measure::Plain.length(ask.system) > 0 {
-            write_message("system", |out| out.field("content", format_args!("{}", ask.system)), out);
-        }
-        for message in ask.history.messages() {
-            match message {
-                Message::User(text) => write_message("user", |out| out.field("content", text), out),
-                Message::Said(text) => write_message("assistant", |out| out.field("content", text), out),
-                Message::Round(_) if ask.tools.is_none() => {}
-                Message::Round(round) => {
-                    let assistant = |out: &mut Writer<'_>| {
-                        match round.text.or(flat.silence) {
-                            Some(text) => out.field("content", text),
-                            None => out.field("content", Value::NULL),
-                        }
-                        out.key("tool_calls");
-                        out.array(|out| round.calls().for_each(|call| (flat.call)(&call, out)));
-                    };
-                    write_message("assistant", assistant, out);
-                    for call in round.calls() {
-                        let result = |out: &mut Writer<'_>| {
-                            (flat.result)(&call, out);
-                            out.field("content", call.result());
-                        };
-                        write_message("tool", result, out);
-                    }
+    let list = out.open_array();
+    if Measure::Plain.length(ask.system) > 0 {
+        let message = open_message("system", out);
+        out.field("content", format_args!("{}", ask.system));
+        out.close(message);
+    }
+    for message in ask.history.messages() {
+        match message {
+            Message::User(text) => write_message("user", text, out),
+            Message::Said(text) => write_message("assistant", text, out),
+            Message::Round(_) if ask.tools.is_none() => {}
+            Message::Round(round) => {
+                let message = open_message("assistant", out);
+                match round.text.or(flat.silence) {
+                    Some(text) => out.field("content", text),
+                    None => out.field("content", Value::NULL),
+                }
+                out.key("tool_calls");
+                let calls = out.open_array();
+                round.calls().for_each(|call| (flat.call)(&call, out));
+                out.close(calls);
+                out.close(message);
+                for call in round.calls() {
+                    let message = open_message("tool", out);
+                    (flat.result)(&call, out);
+                    out.field("content", call.result());
+                    out.close(message);
                 }
             }
         }
-    });
+    }
+    out.close(list);
 }
 
-fn write_message(role: &str, members: impl FnOnce(&mut Writer<'_>), out: &mut Writer<'_>) {
-    out.object(|out| {
-        out.field("role", role);
-        members(out);
-    });
+/// Writes a message that is nothing but words.
+fn write_message(role: &str, text: &str, out: &mut Writer<'_>) {
+    let message = open_message(role, out);
+    out.field("content", text);
+    out.close(message);
+}
+
+fn open_message(role: &str, out: &mut Writer<'_>) -> Opened {
+    let message = out.open();
+    out.field("role", role);
+    message
 }
 
 /// Reads a call of a flat list, in which it is a function with a name and arguments.

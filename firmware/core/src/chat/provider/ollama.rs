@@ -20,25 +20,25 @@ pub(super) fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Format {
         out.field("think", thinking);
     }
     out.key("options");
-    out.object(|out| {
-        out.field("num_predict", ask.rule.max_tokens);
-        out.field("num_ctx", limits::OLLAMA_CONTEXT);
-        if let Some(temperature) = ask.rule.temperature {
-            out.field("temperature", temperature);
-        }
-    });
+    let options = out.open();
+    out.field("num_predict", ask.rule.max_tokens);
+    out.field("num_ctx", limits::OLLAMA_CONTEXT);
+    if let Some(temperature) = ask.rule.temperature {
+        out.field("temperature", temperature);
+    }
+    out.close(options);
     write_flat(ask, &FLAT, out);
     Format::Ollama
 }
 
 fn write_call(call: &Call<'_>, out: &mut Writer<'_>) {
-    out.object(|out| {
-        out.key("function");
-        out.object(|out| {
-            out.field("name", call.name);
-            out.field("arguments", call.arguments());
-        });
-    });
+    let item = out.open();
+    out.key("function");
+    let function = out.open();
+    out.field("name", call.name);
+    out.field("arguments", call.arguments());
+    out.close(function);
+    out.close(item);
 }
 
 fn write_owner(call: &Call<'_>, out: &mut Writer<'_>) {

@@ -39,15 +39,15 @@ fn is_openais_own(model: Text<'_>) -> bool {
 }
 
 fn write_call(call: &Call<'_>, out: &mut Writer<'_>) {
-    out.object(|out| {
-        out.field("id", call.id);
-        out.field("type", "function");
-        out.key("function");
-        out.object(|out| {
-            out.field("name", call.name);
-            out.field("arguments", call.arguments().text());
-        });
-    });
+    let item = out.open();
+    out.field("id", call.id);
+    out.field("type", "function");
+    out.key("function");
+    let function = out.open();
+    out.field("name", call.name);
+    out.field("arguments", call.arguments().text());
+    out.close(function);
+    out.close(item);
 }
 
 fn write_owner(call: &Call<'_>, out: &mut Writer<'_>) {

@@ -138,7 +138,7 @@ fn happens() -> impl Strategy<Value = Vec<Happens>> {
         1 => Just(Happens::Cancelled),
         1 => Just(Happens::Garbage),
     ];
-    prop::collection::vec(one, 1..40)
+    prop::collection::vec(one, 1..25)
 }
 
 /// A world in which all that has happened, as far as it could.

@@ -390,3 +390,8 @@ fn check(
 fn content_without_a_trace_is_blank() {
     assert!(Content::NONE.is_blank());
 }
+
+#[test]
+fn a_history_is_its_bytes_and_little_else() {
+    assert!(size_of::<History>() <= limits::HISTORY + 40);
+}

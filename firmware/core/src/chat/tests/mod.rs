@@ -3,6 +3,7 @@
 mod bodies;
 mod conversations;
 mod cut;
+mod ending;
 mod history;
 mod hostile;
 mod prompts;

@@ -1,0 +1,66 @@
+//! The reply at the end of a turn.
+
+use std::string::ToString;
+use std::vec;
+
+use serde_json::json;
+
+use super::{Todo, World};
+use crate::chat::cut::MARK;
+use crate::chat::{Content, Ending, Failed, Service};
+use crate::limits;
+
+#[test]
+fn a_reply_fits_whatever_is_in_it() {
+    let mut world = World::new(Service::Anthropic, json!({"tools": {"enabled": true, "max_iterations": 16}}));
+    for room in [600, 700, 900, 1500, 2000, 4096, 20_000] {
+        world.room = room;
+        world.says("Go");
+        for round in 0..6 {
+            let calls = vec![("", "hub_echo", json!({"text": "\n".repeat(10 * round)})); 4];
+            world.hears(Some("Moment"), &calls);
+            for call in 0..4 {
+                world.done(json!({"success": true, "result": "\"ä".repeat(60 * call)}));
+            }
+        }
+        assert_eq!(world.hears(Some(&"\"Long\"\n".repeat(900)), &[]), Todo::Finish);
+        let reply = world.reply();
+        let calls = reply["tool_calls"].as_array().unwrap();
+        let left_out = reply.get("tool_calls_left_out").map_or(0, |count| count.as_u64().unwrap());
+        assert_eq!(calls.len() as u64 + left_out, 24, "{room}");
+        let content = reply["content"].as_str().unwrap();
+        assert!(room > 10_000 || content.ends_with(MARK), "{room}: {content}");
+        assert!(reply.to_string().len() <= room - limits::TRANSACTION, "{room}: room for a transaction");
+        for call in calls {
+            assert!(call["iteration"].as_u64().unwrap() < 6 && call["tool"] == "hub_echo");
+            let (params, result) = (&call["params"], &call["result"]);
+            assert!(params.is_object() || params.as_str().unwrap().ends_with(MARK), "{params}");
+            assert!(result.is_object() || result.as_str().unwrap().trim_end().ends_with(MARK), "{result}");
+        }
+        let some = match room {
+            0..1500 => 0..=24,
+            1500..10_000 => 8..=21,
+            _ => 0..=0,
+        };
+        assert!(some.contains(&left_out), "{room}: {left_out}");
+    }
+}
+
+#[test]
+fn a_long_answer_leaves_room_for_what_the_caller_adds() {
+    for length in [3000, 3900, 4096, 6000] {
+        let mut world = World::new(Service::Ollama, json!({}));
+        world.says("Go");
+        world.hears(Some(&"x".repeat(length)), &[]);
+        assert!(world.reply().to_string().len() <= world.room - limits::TRANSACTION - 20, "{length}");
+        assert_eq!(world.reply()["content"].as_str().unwrap().ends_with(MARK), length > 3800);
+    }
+}
+
+#[test]
+fn what_the_person_hears_is_the_answer() {
+    assert_eq!(Ending::OutOfIterations.to_string(), "I reached the maximum number of tool calls...");
+    assert_eq!(Ending::Unexpected(Content::NONE).to_string(), "I encountered an issue...");
+    assert_eq!(Ending::Failed(Failed::TimedOut).to_string(), "Sorry, that took too long.");
+    assert_eq!(Ending::Answered(Content::NONE).to_string(), "");
+}
