@@ -11,6 +11,7 @@ use lexopt::prelude::*;
 
 use crate::hub::{Settings, random_seed};
 use crate::link::Spec;
+use crate::relay;
 
 const HELP: &str = "\
 The Hearthwave hub on a desktop: an MQTT broker, a simulated Z-Wave controller and the hub in one process.
@@ -23,6 +24,7 @@ Usage: cargo sim [OPTIONS]
   --llm MODEL      which language model answers: demo, a small grammar in this process (the default); none, and text is
                    echoed; or anthropic:MODEL, openai:MODEL or ollama:MODEL through a relay in this process, with the key
                    from ANTHROPIC_API_KEY or OPENAI_API_KEY
+                   With --broker it is none unless given: a relay of yours answers
   --llm-url URL    where that model is, if not at its usual place
   --broker URL     use this broker instead of the one in the process: mqtt://[USER:PASSWORD@]HOST[:PORT].
                    The login can also be in HEARTHWAVE_BROKER_USER and HEARTHWAVE_BROKER_PASSWORD
@@ -45,7 +47,7 @@ as in a service, the hub goes on until it is stopped.";
 #[derive(Debug, PartialEq, Eq)]
 pub enum Command {
     /// To run.
-    Run(Options),
+    Run(Box<Options>),
     /// To print something and end.
     Print(String),
 }
@@ -84,7 +86,7 @@ impl Options {
             state: None,
             hub_id: "sim".into(),
         };
-        let mut is_named = false;
+        let (mut is_named, mut is_llm_chosen) = (false, false);
         let mut parser = lexopt::Parser::from_args(arguments);
         while let Some(argument) = parser.next()? {
             match argument {
@@ -95,7 +97,10 @@ impl Options {
                     options.broker = Some(url.map_err(|error| format!("--broker: {error}"))?);
                 }
                 Long("listen") => options.listen = Some(parser.value()?.parse()?),
-                Long("llm") => options.llm = parser.value()?.parse_with(str::parse)?,
+                Long("llm") => {
+                    options.llm = parser.value()?.parse_with(str::parse)?;
+                    is_llm_chosen = true;
+                }
                 Long("llm-url") => options.llm_url = Some(parser.value()?.string()?),
                 Long("link") => options.link = parser.value()?.parse_with(str::parse)?,
                 Long("state") => options.state = Some(parser.value()?.into()),
@@ -110,6 +115,13 @@ impl Options {
                 other => return Err(other.unexpected()),
             }
         }
+        if options.broker.is_some() && !is_llm_chosen {
+            // A relay here would take the questions of every hub at that broker.
+            options.llm = Llm::None;
+        }
+        if options.llm_url.is_some() && !matches!(options.llm, Llm::Model { .. }) {
+            return Err("--llm-url is for --llm anthropic:MODEL, openai:MODEL or ollama:MODEL".into());
+        }
         if options.listen.is_some() && (options.broker.is_some() || options.once.is_some()) {
             return Err("--listen is for the broker in the process, while there is a prompt".into());
         }
@@ -117,7 +129,25 @@ impl Options {
             // A hub that is already there under the usual name would be thrown out.
             options.hub_id = format!("sim-{:04x}", random_seed() & 0xFFFF);
         }
-        Ok(Command::Run(options))
+        Ok(Command::Run(Box::new(options)))
+    }
+
+    /// The settings of the relay in this process, if one is wanted: `None` if not.
+    pub fn relay(&self, hub: &Settings) -> Result<Option<relay::Settings>, lexopt::Error> {
+        let provider = match &self.llm {
+            Llm::None => return Ok(None),
+            Llm::Demo => "demo",
+            Llm::Model { provider, .. } => provider,
+        };
+        let mut arguments = vec!["--provider".into(), OsString::from(provider)];
+        if let Some(url) = &self.llm_url {
+            arguments.extend(["--url".into(), OsString::from(url)]);
+        }
+        let parsed = relay::options::parse(arguments, |name| std::env::var(name).ok())?;
+        let relay::options::Command::Run(mut settings) = parsed else { return Ok(None) };
+        let (host, port, login) = (hub.host.clone(), hub.port, hub.login.clone());
+        settings.broker = BrokerUrl { host, port, login };
+        Ok(Some(*settings))
     }
 
     /// The hub's settings, with what the environment says.

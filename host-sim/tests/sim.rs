@@ -21,13 +21,28 @@ fn run(arguments: &[&str]) -> (Output, String, String) {
 #[test]
 fn one_question_one_line_of_json() {
     for question in ["hello", r#"{"name":"echo","arguments":{"text":"hello"}}"#] {
-        let (output, stdout, stderr) = run(&["--once", question]);
+        let (output, stdout, stderr) = run(&["--llm", "none", "--once", question]);
         assert_eq!(output.status.code(), Some(0), "{stderr}");
         assert_eq!(stdout.lines().count(), 1);
         let reply: Value = serde_json::from_str(&stdout).expect("JSON");
         assert_eq!(reply["result"]["echo"]["text"], "hello");
         assert_eq!(stderr, "", "nothing to say when all is well");
     }
+}
+
+/// spec: gateway-16
+#[test]
+fn a_sentence_becomes_two_calls_and_an_answer_in_words() {
+    let (output, stdout, stderr) = run(&["--once", "turn on the kitchen light and tell me what time it is"]);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let reply: Value = serde_json::from_str(&stdout).expect("JSON");
+    assert!(reply["content"].as_str().expect("words").contains("Kitchen Light is now on"), "{reply}");
+    let calls = reply["tool_calls"].as_array().expect("calls");
+    let shown: Vec<_> =
+        calls.iter().map(|call| (call["tool"].as_str(), call["iteration"].as_u64())).collect();
+    assert_eq!(shown, [(Some("control_zwave_device"), Some(0)), (Some("hub_datetime"), Some(0))], "{reply}");
+    assert_eq!(calls[0]["result"]["success"], true);
+    assert_eq!(reply["service"], "ollama");
 }
 
 #[test]

@@ -12,13 +12,14 @@ use host_sim::flash::{self, FileFlash, MemoryFlash};
 use host_sim::hub::{self, Settings};
 use host_sim::link::{self, Spec};
 use host_sim::network::Network;
-use host_sim::options::{Command, Options};
+use host_sim::options::{Command, Llm, Options};
+use host_sim::relay;
 use host_sim::zwave::Home;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// How long a question may take, from the start of the hub.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(150);
 
 /// How long a question waits for the controller to be ready: all quick attempts, and some time for each.
 const CONTROLLER_PATIENCE: Duration = Duration::from_secs(25);
@@ -55,10 +56,17 @@ async fn main() {
             }
         }
     }
+    let relay = match options.relay(&settings) {
+        Ok(relay) => relay,
+        Err(error) => {
+            eprintln!("sim: --llm: {error}");
+            std::process::exit(2);
+        }
+    };
     let code = match &options.state {
-        None => run(&options, &settings, network, MemoryFlash::default()).await,
+        None => run(&options, &settings, relay, network, MemoryFlash::default()).await,
         Some(path) => match FileFlash::open(path, flash::SIZE) {
-            Ok(flash) => run(&options, &settings, network, flash).await,
+            Ok(flash) => run(&options, &settings, relay, network, flash).await,
             Err(error) => {
                 eprintln!("sim: --state: {error}");
                 1
@@ -73,6 +81,7 @@ async fn main() {
 async fn run(
     options: &Options,
     settings: &Settings,
+    relay: Option<relay::Settings>,
     network: Network,
     flash: impl MultiwriteNorFlash,
 ) -> i32 {
@@ -84,11 +93,20 @@ async fn run(
         other => link::open(other),
     };
     let hub = hub::run(settings, line, network.clone(), flash, hub::random_seed());
+    let relaying = async {
+        if let Some(settings) = &relay
+            && let Err(error) = relay::run(network.clone(), settings, std::future::pending()).await
+        {
+            log::error!("relay: {error}");
+        }
+        std::future::pending().await
+    };
     tokio::select! {
         never = hub => never,
+        never = relaying => never,
         code = async {
             match &options.once {
-                Some(text) => once(network.clone(), settings, text).await,
+                Some(text) => once(network.clone(), settings, options, text).await,
                 None => talk(network.clone(), settings, options, &home).await,
             }
         } => code,
@@ -121,14 +139,14 @@ fn start_log(is_brief: bool) {
 }
 
 /// One question: the reply on stdout. Returns the exit status.
-async fn once(network: Network, settings: &Settings, text: &str) -> i32 {
+async fn once(network: Network, settings: &Settings, options: &Options, text: &str) -> i32 {
     // The question may be for the controller. One that is not there within this time is not waited for.
     let _ = wait_for_controller(network.clone(), settings, CONTROLLER_PATIENCE).await;
-    match call(network, settings, text).await {
+    match call(network, settings, options, text).await {
         Ok(reply) => {
             println!("{reply}");
             let succeeded = serde_json::from_str::<serde_json::Value>(&reply)
-                .is_ok_and(|reply| reply["success"] == serde_json::Value::Bool(true));
+                .is_ok_and(|reply| reply["success"] != serde_json::Value::Bool(false));
             i32::from(!succeeded)
         }
         Err(error) => {
@@ -138,14 +156,21 @@ async fn once(network: Network, settings: &Settings, text: &str) -> i32 {
     }
 }
 
-/// A tool call as JSON goes to the hub as it is; any other text is echoed.
-async fn call(network: Network, settings: &Settings, text: &str) -> Result<String, NoAnswer> {
-    let payload = if text.trim_start().starts_with('{') {
-        text.to_owned()
+/// A tool call as JSON goes to the hub as it is; any other text is said to it, or echoed if no model is there.
+async fn call(
+    network: Network,
+    settings: &Settings,
+    options: &Options,
+    text: &str,
+) -> Result<String, NoAnswer> {
+    let (request, payload) = if text.trim_start().starts_with('{') {
+        ("tool/call", text.to_owned())
+    } else if options.llm == Llm::None {
+        ("tool/call", serde_json::json!({ "name": "echo", "arguments": { "text": text } }).to_string())
     } else {
-        serde_json::json!({ "name": "echo", "arguments": { "text": text } }).to_string()
+        ("chat", serde_json::json!({ "text": text }).to_string())
     };
-    let reply = ask(network, settings, "tool/call", payload.as_bytes(), PATIENCE).await?;
+    let reply = ask(network, settings, request, payload.as_bytes(), PATIENCE).await?;
     Ok(String::from_utf8_lossy(&reply).into_owned())
 }
 
@@ -163,7 +188,7 @@ async fn talk(network: Network, settings: &Settings, options: &Options, home: &H
          \n  mosquitto_sub {place} -v -t 'hearthwave/{id}/#'\n  \
          mosquitto_pub {place} -t hearthwave/{id}/request/tool/call \\\n    \
          -m '{{\"name\":\"echo\",\"arguments\":{{\"text\":\"hello\"}}}}'\n\
-         \nHere: type a text to have it echoed, a tool call as JSON, tools for a list of them, or quit.{}\n",
+         \nHere: say something, type a tool call as JSON, tools for a list of them, or quit.{}\n",
         env!("CARGO_PKG_VERSION"),
         match options {
             Options { broker: Some(_), .. } => "",
@@ -218,7 +243,7 @@ async fn talk(network: Network, settings: &Settings, options: &Options, home: &H
                 Ok(names) => println!("{names}"),
                 Err(error) => eprintln!("sim: {error}"),
             },
-            text => match call(network.clone(), settings, text).await {
+            text => match call(network.clone(), settings, options, text).await {
                 Ok(reply) => println!("{reply}"),
                 Err(error) => eprintln!("sim: {error}"),
             },
