@@ -27,6 +27,7 @@ mod patient;
 mod recent;
 mod request;
 mod retry;
+mod search;
 mod service;
 mod session;
 mod work;
@@ -37,6 +38,7 @@ use crate::options::BrokerUrl;
 pub use endpoint::{Endpoint, Key};
 pub use http::Http;
 pub use model::{Model, Models};
+pub use search::SearchUrl;
 pub use service::Service;
 pub use session::{Unfit, run};
 
@@ -49,6 +51,8 @@ pub struct Settings {
     pub client_id: String,
     /// Who answers for which service.
     pub models: Models,
+    /// Who is asked to search, if anybody is.
+    pub search: Option<SearchUrl>,
     /// The way to servers.
     pub http: Http,
     /// Decides about random waits.
@@ -59,7 +63,14 @@ impl Settings {
     /// A relay with these models and a name of its own, whose broker is in this process.
     pub fn in_memory(models: Models) -> Self {
         let broker = BrokerUrl { host: "in-memory".into(), port: 1883, login: None };
-        Self { broker, client_id: new_client_id(), models, http: Http::over_network(), seed: random_seed() }
+        Self {
+            broker,
+            client_id: new_client_id(),
+            models,
+            search: None,
+            http: Http::over_network(),
+            seed: random_seed(),
+        }
     }
 }
 

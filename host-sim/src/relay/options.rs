@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use lexopt::prelude::*;
 
-use super::{Endpoint, Key, Model, Models, Service, Settings, new_client_id};
+use super::{Endpoint, Key, Model, Models, SearchUrl, Service, Settings, new_client_id};
 use crate::options::BrokerUrl;
 
 const HELP: &str = "\
@@ -19,11 +19,13 @@ Usage: cargo relay [OPTIONS]
                        key is in the environment or whose address is given. demo is a small grammar that needs no network
                        and answers in the place of all others
   --url [PROVIDER=]URL where that provider is, if not at its usual address: a compatible server, with or without the path
+  --search-url URL     who searches the web for the hubs, with {query} where the words go and answers as SearXNG's in
+                       JSON: 'http://127.0.0.1:8888/search?format=json&q={query}'
   --client-id ID       the relay's name at the broker; no two relays may have the same (a new one each time)
   --help               this text
   --version            the version
 
-The keys are in ANTHROPIC_API_KEY and OPENAI_API_KEY. Ollama needs none; it is asked at http://127.0.0.1:11434.
+Relays at one broker are to serve the same: any of them may get a request. The keys are in ANTHROPIC_API_KEY and OPENAI_API_KEY. Ollama needs none; it is asked at http://127.0.0.1:11434.
 The log goes to stderr, a line for each request; RUST_LOG=debug shows more of it, RUST_LOG=warn only failures.";
 
 /// What minimq has room for.
@@ -49,6 +51,7 @@ pub fn parse(
     let environment = |name: &str| environment(name).filter(|value| !value.is_empty());
     let mut broker = BrokerUrl { host: "127.0.0.1".into(), port: 1883, login: None };
     let mut client_id = None;
+    let mut search = None;
     let mut providers = Vec::new();
     let mut has_demo = false;
     let mut urls: Vec<GivenUrl> = Vec::new();
@@ -65,6 +68,10 @@ pub fn parse(
                 None => has_demo = true,
             },
             Long("url") => urls.push(given_url(&parser.value()?.string()?)),
+            Long("search-url") => {
+                let url = SearchUrl::new(&parser.value()?.string()?);
+                search = Some(url.map_err(|error| format!("--search-url: {error}"))?);
+            }
             Long("client-id") => client_id = Some(parser.value()?.parse_with(checked_client_id)?),
             Long("help") | Short('h') => return Ok(Command::Print(HELP.into())),
             Long("version") | Short('V') => {
@@ -79,6 +86,7 @@ pub fn parse(
     });
     let mut settings = Settings::in_memory(models(&providers, has_demo, urls, environment)?);
     settings.broker = broker;
+    settings.search = search;
     settings.client_id = client_id.unwrap_or_else(new_client_id);
     Ok(Command::Run(Box::new(settings)))
 }
@@ -240,6 +248,7 @@ mod tests {
             (&["--broker", "mqtts://me:s3cret@h"], &KEYS, "--broker: only mqtt://"),
             (&["--client-id", &long], &KEYS, "64"),
             (&["--client-id", ""], &KEYS, "64"),
+            (&["--search-url", "http://h"], &KEYS, "{query}"),
             (&["--frobnicate"], &KEYS, "frobnicate"),
             (&["stray"], &KEYS, "stray"),
         ] {

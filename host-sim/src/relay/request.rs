@@ -15,6 +15,8 @@ pub(super) const INFO: &str = "hearthwave/+/info";
 
 /// How long a hub waits if it does not say.
 const USUAL_DEADLINE: Duration = Duration::from_secs(60);
+/// The same for a search: hubs wait less for it.
+const SEARCH_DEADLINE: Duration = Duration::from_secs(20);
 /// How long a hub may wait, whatever it says: the slowest models take some minutes.
 const LONGEST_DEADLINE: Duration = Duration::from_secs(600);
 /// Of the hub's time, what is left for the reply to travel.
@@ -94,7 +96,11 @@ impl Message {
         if !can_be_answered(topic) {
             return Self::Useless("has a Response Topic that cannot be answered on");
         }
-        let deadline = deadline(message);
+        let usual = match errand {
+            Errand::Model(_) => USUAL_DEADLINE,
+            Errand::Search => SEARCH_DEADLINE,
+        };
+        let deadline = deadline(message).unwrap_or(usual).min(LONGEST_DEADLINE);
         Self::Request(Request {
             topic: message.topic().into(),
             hub: hub.into(),
@@ -116,15 +122,15 @@ fn can_be_answered(topic: &str) -> bool {
     !topic.is_empty() && !topic.starts_with('$') && !topic.contains(['+', '#', '\0']) && !is_request
 }
 
-/// How long the hub still waits. What the broker has counted down is the better measure, if it is less.
-fn deadline(message: &InboundPublish<'_>) -> Duration {
+/// How long the hub still waits, if it says so. What the broker has counted down is the better measure, if it is less.
+fn deadline(message: &InboundPublish<'_>) -> Option<Duration> {
     let properties = message.properties();
     let said = properties.iter().filter_map(|property| match property {
         Ok(Property::MessageExpiryInterval(seconds)) => Some(Duration::from_secs(seconds.into())),
         Ok(Property::UserProperty("deadline_ms", text)) => text.parse().ok().map(Duration::from_millis),
         _ => None,
     });
-    said.min().unwrap_or(USUAL_DEADLINE).min(LONGEST_DEADLINE)
+    said.min()
 }
 
 #[cfg(test)]

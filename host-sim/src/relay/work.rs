@@ -15,6 +15,7 @@ use super::http::Http;
 use super::hubs::Hubs;
 use super::model::{Model, Models};
 use super::request::{Errand, Request};
+use super::search::{self, SearchUrl};
 use super::service::Service;
 use crate::demo;
 
@@ -26,6 +27,7 @@ const AT_ONCE: usize = 32;
 pub(super) struct Work {
     http: Http,
     models: Models,
+    search: Option<SearchUrl>,
     pub(super) hubs: Hubs,
     gate: Semaphore,
     seed: AtomicU64,
@@ -43,6 +45,7 @@ impl Work {
         Self {
             http: settings.http.clone(),
             models: settings.models.clone(),
+            search: settings.search.clone(),
             hubs: Hubs::default(),
             gate: Semaphore::new(AT_ONCE),
             seed: AtomicU64::new(settings.seed),
@@ -55,7 +58,7 @@ impl Work {
         let outcome = match timeout_at(request.until, self.gate.acquire()).await {
             Ok(Ok(_permit)) => match &request.errand {
                 Errand::Model(name) => self.ask_model(name, &request, &mut report).await,
-                Errand::Search => Err(Failure::Said("this relay does not search")),
+                Errand::Search => self.ask_search(&request, &mut report).await,
             },
             _ => Err(Failure::Busy),
         };
@@ -100,6 +103,23 @@ impl Work {
         let reply: Value = serde_json::from_slice(&payload).unwrap_or_default();
         report.tokens = service.tokens(&reply);
         Ok(payload)
+    }
+
+    async fn ask_search(&self, request: &Request, report: &mut Report) -> Result<Vec<u8>, Failure> {
+        let url = self.search.as_ref().ok_or(search::NONE)?;
+        let query = search::query(&request.body)?;
+        let one = Call {
+            who: "search",
+            place: &url.place(),
+            key: None,
+            received: request.received,
+            until: request.until,
+            seed: self.seed(),
+        };
+        let (retries, reply) = call(&self.http, &one, || url.request(&query)).await;
+        report.retries = retries;
+        let malformed = Failure::Said("the search service did not answer with a list of results");
+        search::digest(&reply?).ok_or(malformed)
     }
 
     /// Another one for each request: those that fail together do not come back together.

@@ -6,6 +6,7 @@ mod log;
 mod mosquitto;
 mod program;
 mod retry;
+mod search;
 mod server;
 mod sharing;
 mod trouble;
