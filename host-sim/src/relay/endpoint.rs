@@ -68,6 +68,24 @@ impl Endpoint {
         Self { service, uri, key }
     }
 
+    /// The server at `url`, or else the usual one, with the key that `environment` has for it. A server of one's own may
+    /// do without a key.
+    pub fn from_environment(
+        service: Service,
+        url: Option<&str>,
+        environment: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, String> {
+        let variable = service.key_variable();
+        let text = variable.and_then(|name| Some((name, environment(name).filter(|text| !text.is_empty())?)));
+        let key = text.map(|(name, text)| Key::new(&text).map_err(|error| format!("{name}: {error}")));
+        match (url, variable, key.transpose()?) {
+            (Some(url), _, key) => Self::at(service, url, key)
+                .map_err(|error| format!("the address of {}: {error}", service.name())),
+            (None, Some(variable), None) => Err(format!("{} needs a key: set {variable}", service.name())),
+            (None, _, key) => Ok(Self::usual(service, key)),
+        }
+    }
+
     /// Another server. `url` is the whole address, or ends before the path or after its version (`/v1`), as
     /// compatible servers usually tell it.
     pub fn at(service: Service, url: &str, key: Option<Key>) -> Result<Self, String> {

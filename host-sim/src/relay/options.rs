@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use lexopt::prelude::*;
 
-use super::{Endpoint, Key, Model, Models, SearchUrl, Service, Settings, new_client_id};
+use super::{Endpoint, Model, Models, SearchUrl, Service, Settings, new_client_id};
 use crate::options::BrokerUrl;
 
 const HELP: &str = "\
@@ -126,21 +126,8 @@ fn models(
     }
     let mut models = if has_demo { Models::demo() } else { Models::default() };
     for service in providers {
-        let variable = service.key_variable();
-        let text = variable.and_then(|name| Some((name, environment(name)?)));
-        let key = text.map(|(name, text)| Key::new(&text).map_err(|error| format!("{name}: {error}")));
-        let key = key.transpose()?;
-        let url = urls.iter().rev().find(|(given, _)| *given == Some(service));
-        let endpoint = match (url, variable) {
-            (Some((_, url)), _) => {
-                Endpoint::at(service, url, key).map_err(|error| format!("--url: {error}"))?
-            }
-            (None, Some(variable)) if key.is_none() => {
-                return Err(format!("{} needs a key: set {variable}", service.name()));
-            }
-            (None, _) => Endpoint::usual(service, key),
-        };
-        models.set(service, Model::At(endpoint));
+        let url = urls.iter().rev().find(|(given, _)| *given == Some(service)).map(|(_, url)| url.as_str());
+        models.set(service, Model::At(Endpoint::from_environment(service, url, &environment)?));
     }
     Ok(models)
 }
