@@ -309,6 +309,7 @@ pub fn with_hub(broker: &Broker, controller: &Controller, story: impl FnOnce(&mu
         target: "fuzz",
         broker: hub_core::Broker { host: "broker", port: 1883, login: Some(("user", "password")) },
         tool_prefix: hub_core::DEFAULT_TOOL_PREFIX,
+        rule: "",
         controller_hint: "its power",
         example_tools: true,
     };
