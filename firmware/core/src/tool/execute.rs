@@ -294,8 +294,9 @@ fn spoken(content: Value<'_>) -> Success {
     };
     match texts.next() {
         Some(text) if !is_json(&text) => {
-            let words = text.excerpt::<{ limits::OUTCOME_TEXT - 4 }>();
-            let dots = if text.chars().count() > words.chars().count() { "…" } else { "" };
+            let mut words = heapless::String::<{ limits::OUTCOME_TEXT - 4 }>::new();
+            let is_cut = text.chars().any(|character| words.push(character).is_err());
+            let dots = if is_cut { "…" } else { "" };
             Success::saying(format_args!("{words}{dots}"))
         }
         _ => Success::PLAIN,
