@@ -76,7 +76,10 @@ fn plain(value: &Value) -> String {
 
 fn number(result: &Value) -> Option<String> {
     let value = result.get("result").unwrap_or(result);
-    value.is_number().then(|| value.to_string())
+    // Nobody says the last digits of a sum of halves and thirds.
+    value
+        .as_f64()
+        .map(|exact| if exact.abs() < 1e6 { (exact * 1e9).round() / 1e9 } else { exact }.to_string())
 }
 
 fn batteries(result: &Value) -> Option<String> {
