@@ -76,7 +76,7 @@ fn wrong_arguments_are_explained() {
 
 #[test]
 fn at_the_prompt_and_from_a_second_simulator() {
-    let mut first = sim(&["--listen", "127.0.0.1:0", "--hub-id", "first"])
+    let mut first = sim(&["--llm", "none", "--listen", "127.0.0.1:0", "--hub-id", "first"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
