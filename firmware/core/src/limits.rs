@@ -243,7 +243,7 @@ pub const EXPRESSION: usize = 256;
 
 /// What is said in one conversation, with the calls and their results. Some ten turns of a few sentences each, or one
 /// with a page of results; a model reads it all again with every question.
-pub const HISTORY: usize = 4 * 1024;
+pub const HISTORY: usize = 5 * 1024;
 
 /// The most that one result of a tool, or one answer, takes of a [`HISTORY`]; the rest is cut. Half, so that a second one
 /// still fits.
