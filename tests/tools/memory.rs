@@ -91,7 +91,7 @@ async fn each_project_has_its_flags() {
         .switches_on(async |owner| {
             let get = json!({ "name": "heating" });
             assert_eq!(succeeds(owner, "get_project_flag", get.clone()).await["value"], Value::Null);
-            let settings = owner.asks("config/get", json!({ "transaction": 7 })).await;
+            let settings = owner.asks("config/get", json!({ "key": "project", "transaction": 7 })).await;
             let expected = json!({ "success": true, "settings": { "project": "cabin" }, "transaction": 7 });
             assert_eq!(settings, expected);
             owner.asks("config/set", json!({ "key": "project", "value": null })).await;
