@@ -87,12 +87,17 @@ fn hear(client: &mut Client, now: Instant, line: &[u8], registry: &Registry) {
 /// Lets the client say what it has to say. It ends, and nothing is due then.
 fn talk(client: &mut Client, now: Instant, registry: &Registry) {
     let mut said = 0;
-    while let Some(message) = client.poll(now, false, registry) {
-        assert!(write(&message), "{message:?} does not fit");
-        said += 1;
-        assert!(said < 4, "the client talks without end");
+    // What is new is told before the next attempt, so that comes in another round.
+    loop {
+        while let Some(message) = client.poll(now, false, registry) {
+            assert!(write(&message), "{message:?} does not fit");
+            said += 1;
+            assert!(said < 5, "the client talks without end");
+        }
+        if client.take_news().is_none() {
+            break;
+        }
     }
-    client.take_news();
     assert!(client.deadline() > now, "the client wants to be asked again at once");
     assert!(client.state() == State::Ready || client.controller().tools == 0);
 }
