@@ -263,9 +263,7 @@ impl<'a> Rule<'a> {
             }
             Some("temperature") if is_null => self.temperature = None,
             Some("temperature") => {
-                let number = Some(value).filter(|value| value.kind() == Kind::Number);
-                let number: Option<f64> = number.and_then(|value| value.text().parse().ok());
-                let number = number.filter(|number| (0.0..=2.0).contains(number));
+                let number = value.as_f64().filter(|number| (0.0..=2.0).contains(number));
                 self.temperature = Some(number.ok_or(RuleError::Member("temperature", Must::Number(0, 2)))?);
             }
             Some("thinking") if is_null => self.thinking = None,

@@ -5,13 +5,11 @@ use core::ops::ControlFlow;
 use core::pin::{Pin, pin};
 
 use embassy_futures::select::{Either, select};
-use embassy_sync::blocking_mutex::raw::NoopRawMutex;
-use embassy_sync::mutex::Mutex;
 use embassy_time::Instant;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-use super::rules;
+use super::{rules, wake};
 use crate::chat::prompts::Invocation;
 use crate::chat::rule::Wanted;
 use crate::chat::template::{Rendered, Variables};
@@ -24,7 +22,7 @@ use crate::log::{info, warn};
 use crate::mqtt::{self, Happening, Refusal, Slots};
 use crate::seam::Platform;
 use crate::service::{Service, Unanswered};
-use crate::store::{Expression, Key, Store};
+use crate::store::{Expression, Store};
 use crate::talk::{Closed, ConversationId, Seat, Talk, Talks};
 use crate::tool::{self, Handlers, Name, Registry};
 use crate::tools::{DOCUMENTS, Toolbox};
@@ -63,9 +61,9 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
     let text = request.get("text").and_then(|text| text.as_text()).ok_or(Refusal::NoText)?;
     let mut said = Said { text, skip: 0 };
     if is_heard {
-        let phrases = wake_phrases(room.toolbox.store).await;
+        let phrases = wake::phrases(room.toolbox.store).await;
         let text = text.decode_into(reply).ok_or(Refusal::LongText("text", limits::REPLY))?;
-        let Some(skip) = addressed(text, &phrases) else {
+        let Some(skip) = wake::addressed(text, &phrases) else {
             let mut writer = Writer::new(reply);
             writer.object(|out| {
                 out.field("success", true);
@@ -372,37 +370,3 @@ impl Display for Said<'_> {
         self.text.chars().skip(self.skip).try_for_each(|character| f.write_char(character))
     }
 }
-
-/// The phrases by which people address the hub.
-async fn wake_phrases<F: MultiwriteNorFlash>(
-    store: &Mutex<NoopRawMutex, Store<'_, F>>,
-) -> String<{ limits::WAKE_PHRASES }> {
-    let mut phrases = [0; limits::WAKE_PHRASES];
-    let kept = store.lock().await.get(Key::Setting(WAKE_PHRASES_KEY), &mut phrases).await.ok().flatten();
-    String::try_from(kept.unwrap_or(WAKE_PHRASES)).unwrap_or_default()
-}
-
-/// How many characters of a text are one of the phrases by which people address the hub, if it begins with one.
-fn addressed(text: &str, phrases: &str) -> Option<usize> {
-    let is_between = |character: char| !character.is_alphanumeric();
-    phrases.split(',').map(str::trim).filter(|phrase| !phrase.is_empty()).find_map(|phrase| {
-        let mut rest = text.trim_start_matches(is_between);
-        for word in phrase.split_whitespace() {
-            rest = rest.trim_start_matches(is_between);
-            let end = rest.find(is_between).unwrap_or(rest.len());
-            let (said, after) = rest.split_at(end);
-            if !said.chars().flat_map(char::to_lowercase).eq(word.chars().flat_map(char::to_lowercase)) {
-                return None;
-            }
-            rest = after;
-        }
-        let left = rest.trim_start_matches(is_between).len();
-        text.get(..text.len() - left).map(|before| before.chars().count())
-    })
-}
-
-/// The setting with those phrases, between commas.
-pub(super) const WAKE_PHRASES_KEY: &str = "wake_phrases";
-
-/// What people say to the hub, at first.
-pub(super) const WAKE_PHRASES: &str = "hey hearthwave, okay hearthwave, hearthwave";

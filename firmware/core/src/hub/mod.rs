@@ -5,6 +5,7 @@ mod chat;
 mod content;
 mod rules;
 mod settings;
+mod wake;
 
 use core::pin::pin;
 

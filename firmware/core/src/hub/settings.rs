@@ -7,8 +7,7 @@ use embassy_sync::mutex::Mutex;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-use super::chat::{WAKE_PHRASES, WAKE_PHRASES_KEY};
-use super::rules;
+use super::{rules, wake};
 use crate::chat::Rule;
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
@@ -42,7 +41,7 @@ pub(super) async fn get<F: MultiwriteNorFlash>(
         if key == PROJECT || !is_wanted(key) {
             return ControlFlow::Continue(());
         }
-        has_phrases |= key == WAKE_PHRASES_KEY;
+        has_phrases |= key == wake::KEY;
         let before = reply.mark();
         match Value::parse(text.as_bytes()) {
             Ok(rule) if key.starts_with(rules::PREFIX) => reply.field(key, rule),
@@ -54,8 +53,8 @@ pub(super) async fn get<F: MultiwriteNorFlash>(
         ControlFlow::Continue(())
     };
     store.each(Section::Settings, show).await?;
-    if !has_phrases && is_wanted(WAKE_PHRASES_KEY) {
-        reply.field(WAKE_PHRASES_KEY, WAKE_PHRASES);
+    if !has_phrases && is_wanted(wake::KEY) {
+        reply.field(wake::KEY, wake::AT_FIRST);
     }
     reply.close(settings);
     Ok(())
@@ -91,7 +90,5 @@ pub(super) async fn set<F: MultiwriteNorFlash>(
 }
 
 fn is_known(key: &str) -> bool {
-    key == PROJECT
-        || key == WAKE_PHRASES_KEY
-        || key.len() > rules::PREFIX.len() && key.starts_with(rules::PREFIX)
+    key == PROJECT || key == wake::KEY || key.len() > rules::PREFIX.len() && key.starts_with(rules::PREFIX)
 }

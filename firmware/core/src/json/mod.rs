@@ -6,6 +6,7 @@
 //! borrowed slices that let a value pass through the hub untouched.
 
 mod decimal;
+mod number;
 mod scan;
 mod text;
 mod value;
@@ -17,6 +18,7 @@ mod tests;
 use core::fmt;
 
 pub(crate) use decimal::Decimal;
+pub(crate) use number::read as read_number;
 pub use text::Text;
 pub use value::{Items, Kind, Members, Value};
 pub use writer::{Encode, Mark, Opened, Overflow, Writer};

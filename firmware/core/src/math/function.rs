@@ -39,7 +39,7 @@ pub(super) static FUNCTIONS: [Function; 46] = [
     function("fix", OneOrTwo(fix)),
     function("trunc", OneOrTwo(fix)),
     function("sqrt", One(libm::sqrt)),
-    function("cbrt", One(libm::cbrt)),
+    function("cbrt", One(cbrt)),
     function("nthRoot", OneOrTwo(nth_root)),
     function("square", One(|x| x * x)),
     function("cube", One(|x| x * x * x)),
@@ -137,8 +137,36 @@ pub(super) fn modulo(x: f64, y: f64) -> f64 {
     if !(whole(x) && whole(y)) {
         return x - y * floor(x / y, None);
     }
-    let rest = libm::fmod(x, y);
+    let rest = remainder(x, y);
     if rest != 0.0 && (rest < 0.0) != (y < 0.0) { rest + y } else { rest }
+}
+
+/// What is left of `x` when `y`, which is not zero, is taken away as often as it can; with the sign of `x`. By hand: libm's
+/// `fmod` takes 4 KB of flash.
+fn remainder(x: f64, y: f64) -> f64 {
+    if !x.is_finite() {
+        return f64::NAN;
+    }
+    let (mut rest, y) = (libm::fabs(x), libm::fabs(y));
+    let mut step = y;
+    while step <= rest / 2.0 {
+        step *= 2.0;
+    }
+    // All of these are exact: a step is `y` times a power of two, and what it is taken from is less than twice as much.
+    while step >= y {
+        if rest >= step {
+            rest -= step;
+        }
+        step /= 2.0;
+    }
+    libm::copysign(rest, x)
+}
+
+/// By hand: libm's takes 3 KB of flash for the last bit, which the step after the power makes good.
+fn cbrt(x: f64) -> f64 {
+    let root = libm::pow(libm::fabs(x), 1.0 / 3.0);
+    let step = if root > 0.0 { (root - libm::fabs(x) / (root * root)) / 3.0 } else { 0.0 };
+    libm::copysign(root - step, x)
 }
 
 pub(super) fn factorial(x: f64) -> f64 {
@@ -166,7 +194,7 @@ fn log(x: f64, base: Option<f64>) -> f64 {
 fn nth_root(x: f64, root: Option<f64>) -> f64 {
     let root = root.unwrap_or(2.0);
     // A negative number has odd roots only.
-    if root == 0.0 || x < 0.0 && libm::fabs(libm::fmod(root, 2.0)) != 1.0 {
+    if root == 0.0 || x < 0.0 && libm::fabs(remainder(root, 2.0)) != 1.0 {
         return f64::NAN;
     }
     libm::copysign(libm::pow(libm::fabs(x), 1.0 / root), x)
@@ -207,7 +235,7 @@ fn gcd(x: f64, y: f64) -> f64 {
     }
     let (mut x, mut y) = (libm::fabs(x), libm::fabs(y));
     while y > 0.0 {
-        (x, y) = (y, libm::fmod(x, y));
+        (x, y) = (y, remainder(x, y));
     }
     x
 }

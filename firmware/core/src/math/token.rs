@@ -1,6 +1,7 @@
 //! The words of an expression.
 
 use super::{Fault, Reason};
+use crate::json;
 
 /// One word.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,10 +81,10 @@ impl<'e> Tokens<'e> {
                 return Err((self.at, Reason::Expected("a digit")));
             }
         }
-        match self.since(start).parse::<f64>() {
-            Ok(number) if number.is_finite() => Ok(number),
-            Ok(_) => Err((start, Reason::NotFinite)),
-            Err(_) => Err((start, Reason::Expected("a number"))),
+        match json::read_number(self.since(start)) {
+            Some(number) if number.is_finite() => Ok(number),
+            Some(_) => Err((start, Reason::NotFinite)),
+            None => Err((start, Reason::Expected("a number"))),
         }
     }
 

@@ -1,0 +1,134 @@
+//! The phrases by which people address the hub: which they are, and whether something that was heard begins with one.
+
+use embassy_sync::blocking_mutex::raw::NoopRawMutex;
+use embassy_sync::mutex::Mutex;
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+use heapless::String;
+
+use crate::limits;
+use crate::store::{Key, Store};
+
+/// The setting with the phrases, between commas.
+pub(super) const KEY: &str = "wake_phrases";
+
+/// What people say to the hub, at first.
+pub(super) const AT_FIRST: &str = "hey hearthwave, okay hearthwave, hearthwave";
+
+/// The phrases, between commas.
+pub(super) type Phrases = String<{ limits::WAKE_PHRASES }>;
+
+/// The phrases as they are set now.
+pub(super) async fn phrases<F: MultiwriteNorFlash>(store: &Mutex<NoopRawMutex, Store<'_, F>>) -> Phrases {
+    let mut kept = [0; limits::WAKE_PHRASES];
+    let kept = store.lock().await.get(Key::Setting(KEY), &mut kept).await.ok().flatten();
+    Phrases::try_from(kept.unwrap_or(AT_FIRST)).unwrap_or_default()
+}
+
+/// How many characters of a text are one of the phrases, if it begins with one. Only the words count, not the signs
+/// between them, nor whether letters are capital.
+pub(super) fn addressed(text: &str, phrases: &str) -> Option<usize> {
+    let words = |text| str::split(text, is_between).filter(|word| !word.is_empty());
+    phrases.split(',').filter(|phrase| words(phrase).next().is_some()).find_map(|phrase| {
+        let mut rest = text;
+        for word in words(phrase) {
+            rest = rest.trim_start_matches(is_between);
+            let end = rest.find(is_between).unwrap_or(rest.len());
+            let (said, after) = rest.split_at_checked(end)?;
+            if !said.chars().map(small).eq(word.chars().map(small)) {
+                return None;
+            }
+            rest = after;
+        }
+        let left = rest.trim_start_matches(is_between).len();
+        text.get(..text.len() - left).map(|before| before.chars().count())
+    })
+}
+
+/// Whether a character stands between words: spaces and punctuation. By hand, as [`small`].
+fn is_between(character: char) -> bool {
+    match character {
+        '\0'..='\x7f' => !character.is_ascii_alphanumeric(),
+        'ª' | '²' | '³' | 'µ' | '¹' | 'º' | '¼'..='¾' => false,
+        '\u{80}'..='\u{bf}' | '×' | '÷' => true,
+        // General and CJK punctuation, and the full-width forms of ASCII's.
+        '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{3004}' | '\u{3008}'..='\u{3020}' => true,
+        '\u{ff01}'..='\u{ff0f}' | '\u{ff1a}'..='\u{ff20}' | '\u{ff3b}'..='\u{ff40}' => true,
+        '\u{ff5b}'..='\u{ff65}' => true,
+        _ => false,
+    }
+}
+
+/// The small letter for a capital one of Latin with its accents, Greek and Cyrillic. By hand: the standard library's tables
+/// for all of Unicode take 15 KB of flash.
+fn small(letter: char) -> char {
+    let code = u32::from(letter);
+    let small = match code {
+        0x41..=0x5a | 0xc0..=0xd6 | 0xd8..=0xde | 0x391..=0x3a1 | 0x3a3..=0x3ab | 0x410..=0x42f => {
+            code + 0x20
+        }
+        0x400..=0x40f => code + 0x50,
+        0x130 => 0x69,
+        0x178 => 0xff,
+        // Pairs, first the capital letter, then the small one; these begin with an even number,
+        0x100..=0x137 | 0x14a..=0x177 | 0x1e00..=0x1e95 | 0x1ea0..=0x1eff => code | 1,
+        0x460..=0x481 | 0x48a..=0x4bf | 0x4d0..=0x52f => code | 1,
+        // and these with an odd one.
+        0x139..=0x148 | 0x179..=0x17e => (code + 1) & !1,
+        // With the accents of Greek.
+        0x386 => 0x3ac,
+        0x388..=0x38a => code + 0x25,
+        0x38c => 0x3cc,
+        0x38e..=0x38f => code + 0x3f,
+        _ => code,
+    };
+    char::from_u32(small).unwrap_or(letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_letters_are_those_of_unicode() {
+        let scripts = ['\0'..='\u{17e}', '\u{386}'..='\u{3ce}', '\u{400}'..='\u{481}', '\u{48a}'..='\u{4bf}'];
+        let more = ['\u{4d0}'..='\u{52f}', '\u{1e00}'..='\u{1e95}', '\u{1ea0}'..='\u{1eff}'];
+        for letter in scripts.into_iter().chain(more).flatten() {
+            // Of the Turkish İ two characters are made.
+            let expected = if letter == 'İ' { Some('i') } else { letter.to_lowercase().next() };
+            assert_eq!(Some(small(letter)), expected, "{letter} {:x}", u32::from(letter));
+        }
+    }
+
+    #[test]
+    fn what_is_between_words_is_no_letter_or_digit() {
+        for character in '\0'..=char::MAX {
+            assert!(!(is_between(character) && character.is_alphanumeric()), "{character:?}");
+        }
+        for character in "\t\n .,;:!?¡¿«»“”„‘’–—…·、。！？（）\u{a0}\u{202f}\u{3000}".chars()
+        {
+            assert!(is_between(character), "{character:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_to_the_hub_begins_with_a_phrase() {
+        let phrases = "hey  Hütte, Άλφα,, ok-computer ,дом";
+        for (said, left) in [
+            ("Hey, HÜTTE: light on", Some("light on")),
+            ("¡Hey — hütte! ¿luz?", Some("luz?")),
+            ("ΆΛΦΑ, φως", Some("φως")),
+            ("ΔΟΜ", None),
+            ("ДОМ! свет", Some("свет")),
+            ("OK computer", Some("")),
+            ("okcomputer", None),
+            ("Hey Hütten are nice", None),
+            ("the hey Hütte", None),
+            ("", None),
+        ] {
+            let skip = addressed(said, phrases);
+            let rest = skip.map(|skip| said.chars().skip(skip).collect::<std::string::String>());
+            assert_eq!(rest.as_deref(), left, "{said}");
+        }
+        assert_eq!(addressed("anything", " ,, - "), None);
+    }
+}
