@@ -20,31 +20,39 @@ use crate::tool::Registry;
 /// The name of a conversation.
 pub type ConversationId = String<{ limits::CONVERSATION }>;
 
-/// One conversation.
-pub struct Talk {
-    /// What was said.
-    pub history: History,
-    /// The system prompt of the turn that is going on.
+/// What a turn that is going on goes by.
+pub struct Brief {
+    /// The system prompt.
     pub system: String<{ limits::PROMPT }>,
-    /// The rule of that turn, as JSON.
+    /// The rule, as JSON.
     pub rule: String<{ limits::RULE }>,
-    /// Whether that turn has tools.
+    /// Whether the turn has tools.
     pub has_tools: bool,
 }
 
-impl Talk {
+impl Brief {
     const fn new() -> Self {
-        Self { history: History::new(), system: String::new(), rule: String::new(), has_tools: false }
+        Self { system: String::new(), rule: String::new(), has_tools: false }
     }
 }
 
+/// A conversation with a turn going on.
+pub struct Talk<'a> {
+    /// What was said.
+    pub history: MutexGuard<'a, NoopRawMutex, History>,
+    /// What the turn goes by.
+    pub brief: MutexGuard<'a, NoopRawMutex, Brief>,
+}
+
+/// One conversation.
 struct Place {
     id: RefCell<ConversationId>,
     /// When it was last entered, in turns of the whole hub; 0 if never.
     entered: Cell<u32>,
-    is_busy: Cell<bool>,
+    /// Which brief its turn has, if one is going on.
+    turn: Cell<Option<usize>>,
     cancelled: Signal<NoopRawMutex, ()>,
-    talk: Mutex<NoopRawMutex, Talk>,
+    history: Mutex<NoopRawMutex, History>,
 }
 
 /// Why nobody can enter.
@@ -59,6 +67,7 @@ pub enum Closed {
 /// All conversations of a hub.
 pub struct Talks {
     places: [Place; limits::TALKS],
+    briefs: [Mutex<NoopRawMutex, Brief>; limits::TALKS_AT_ONCE],
     turns: Cell<u32>,
 }
 
@@ -70,56 +79,57 @@ impl Talks {
                 Place {
                     id: RefCell::new(ConversationId::new()),
                     entered: Cell::new(0),
-                    is_busy: Cell::new(false),
+                    turn: Cell::new(None),
                     cancelled: Signal::new(),
-                    talk: Mutex::new(Talk::new()),
+                    history: Mutex::new(History::new()),
                 }
             }; limits::TALKS],
+            briefs: [const { Mutex::new(Brief::new()) }; limits::TALKS_AT_ONCE],
             turns: Cell::new(0),
         }
     }
 
     /// Enters a conversation, which is a new one if there is none of that name.
     pub fn enter(&self, id: &ConversationId) -> Result<Seat<'_>, Closed> {
-        if self.places.iter().filter(|place| place.is_busy.get()).count() >= limits::TALKS_AT_ONCE {
-            return Err(Closed::Full);
-        }
+        let is_taken = |turn: usize| self.places.iter().any(|place| place.turn.get() == Some(turn));
         let known = self.places.iter().position(|place| place.has(id));
-        if known.and_then(|index| self.places.get(index)).is_some_and(|place| place.is_busy.get()) {
+        if known.and_then(|index| self.places.get(index)).is_some_and(|place| place.turn.get().is_some()) {
             return Err(Closed::Waiting);
         }
+        let turn = (0..limits::TALKS_AT_ONCE).find(|turn| !is_taken(*turn)).ok_or(Closed::Full)?;
         let silent = || {
-            let free = self.places.iter().enumerate().filter(|(_, place)| !place.is_busy.get());
+            let free = self.places.iter().enumerate().filter(|(_, place)| place.turn.get().is_none());
             free.min_by_key(|(_, place)| place.entered.get()).map(|(index, _)| index)
         };
         let index = known.or_else(silent).ok_or(Closed::Full)?;
-        let place = self.places.get(index).ok_or(Closed::Full)?;
-        let mut talk = place.talk.try_lock().map_err(|_| Closed::Waiting)?;
+        let (place, brief) = self.places.get(index).zip(self.briefs.get(turn)).ok_or(Closed::Full)?;
         if known.is_none() {
-            talk.history.clear();
+            place.history.try_lock().map_err(|_| Closed::Waiting)?.clear();
             if let Ok(mut name) = place.id.try_borrow_mut() {
                 name.clone_from(id);
             }
         }
         self.turns.set(self.turns.get().saturating_add(1));
         place.entered.set(self.turns.get());
-        place.is_busy.set(true);
+        place.turn.set(Some(turn));
         place.cancelled.reset();
-        Ok(Seat { index, place })
+        Ok(Seat { index, place, brief })
     }
 
     /// Ends the turn that is going on in a conversation. Returns whether there is one.
     pub fn cancel(&self, id: &str) -> bool {
-        let waiting = self.places.iter().find(|place| place.has(id) && place.is_busy.get());
+        let waiting = self.places.iter().find(|place| place.has(id) && place.turn.get().is_some());
         waiting.map(|place| place.cancelled.signal(())).is_some()
     }
 
     /// Writes what the model is asked in conversation `index`. `None` if it does not fit.
     pub(crate) fn question(&self, index: usize, registry: &Registry, buffer: &mut [u8]) -> Option<usize> {
-        let talk = self.places.get(index)?.talk.try_lock().ok()?;
-        let rule = Rule::parse(&talk.rule).ok()?;
-        let tools = talk.has_tools.then_some(registry);
-        let ask = Ask { rule: &rule, system: &talk.system, history: &talk.history, tools };
+        let place = self.places.get(index)?;
+        let brief = self.briefs.get(place.turn.get()?)?.try_lock().ok()?;
+        let history = place.history.try_lock().ok()?;
+        let rule = Rule::parse(&brief.rule).ok()?;
+        let tools = brief.has_tools.then_some(registry);
+        let ask = Ask { rule: &rule, system: &brief.system, history: &history, tools };
         let mut writer = Writer::new(buffer);
         if let Some(last) = provider::write(&ask, &mut writer).ok()? {
             warn!("chat: not all tools fit into a question; those after {} are left out", last.as_str());
@@ -131,7 +141,7 @@ impl Talks {
     pub(crate) fn clear(&self) {
         for place in &self.places {
             place.entered.set(0);
-            place.is_busy.set(false);
+            place.turn.set(None);
             if let Ok(mut id) = place.id.try_borrow_mut() {
                 id.clear();
             }
@@ -156,17 +166,18 @@ pub struct Seat<'a> {
     /// Which one.
     pub index: usize,
     place: &'a Place,
+    brief: &'a Mutex<NoopRawMutex, Brief>,
 }
 
 impl Seat<'_> {
     /// The conversation. Nobody else changes it; it must not be held while the model is asked.
-    pub async fn talk(&self) -> MutexGuard<'_, NoopRawMutex, Talk> {
-        self.place.talk.lock().await
+    pub async fn talk(&self) -> Talk<'_> {
+        Talk { history: self.place.history.lock().await, brief: self.brief.lock().await }
     }
 
     /// The conversation, if nobody looks at it.
-    pub fn try_talk(&self) -> Option<MutexGuard<'_, NoopRawMutex, Talk>> {
-        self.place.talk.try_lock().ok()
+    pub fn try_talk(&self) -> Option<Talk<'_>> {
+        Some(Talk { history: self.place.history.try_lock().ok()?, brief: self.brief.try_lock().ok()? })
     }
 
     /// Waits until somebody wants the turn to end.
@@ -177,6 +188,6 @@ impl Seat<'_> {
 
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
-        self.place.is_busy.set(false);
+        self.place.turn.set(None);
     }
 }

@@ -23,7 +23,7 @@ use crate::mqtt::{self, Happening, Refusal, Slots};
 use crate::seam::Platform;
 use crate::service::{Service, Unanswered};
 use crate::store::{Expression, Store};
-use crate::talk::{Closed, ConversationId, Seat, Talk, Talks};
+use crate::talk::{Brief, Closed, ConversationId, Seat, Talk, Talks};
 use crate::tool::{self, Handlers, Name, Registry};
 use crate::tools::{DOCUMENTS, Toolbox};
 
@@ -129,7 +129,8 @@ impl<P: Platform, F: MultiwriteNorFlash> Conversation<'_, P, Store<'_, F>> {
         let intent: Option<Name> = mqtt::text(self.request, "intent")?;
         let wanted = Wanted { name: rule.as_deref(), intent: intent.as_deref() };
         let mut talk = self.seat.talk().await;
-        let Talk { history, system, rule, has_tools } = &mut *talk;
+        let Talk { history, brief } = &mut talk;
+        let Brief { system, rule, has_tools } = &mut **brief;
         {
             let mut store = self.room.toolbox.store.lock().await;
             rules::choose(wanted, self.room.rule, &mut store, scratch, rule).await?;
@@ -213,7 +214,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Conversation<'_, P, Store<'_, F>> {
         self.tell("waiting", None);
         let provider = {
             let talk = self.seat.talk().await;
-            Rule::parse(&talk.rule).map_or("", |rule| rule.service.name())
+            Rule::parse(&talk.brief.rule).map_or("", |rule| rule.service.name())
         };
         let service = Service::Model { provider, talk: self.seat.index };
         let left = until.saturating_duration_since(Instant::now());
@@ -261,8 +262,8 @@ impl<P: Platform, F: MultiwriteNorFlash> Conversation<'_, P, Store<'_, F>> {
             Ok((length, is_error)) => {
                 let step = {
                     let Some(mut talk) = self.seat.try_talk() else { return Next::Done(0) };
-                    let Talk { history, rule, .. } = &mut *talk;
-                    let Ok(rule) = Rule::parse(rule) else { return Next::Done(0) };
+                    let Talk { history, brief } = &mut talk;
+                    let Ok(rule) = Rule::parse(&brief.rule) else { return Next::Done(0) };
                     let mut stage = Stage { rule: &rule, registry: self.room.registry, history };
                     let result = reply.get(..length).and_then(|text| core::str::from_utf8(text).ok());
                     let event = Event::ToolDone { result: result.unwrap_or_default(), is_error };
@@ -286,8 +287,8 @@ impl<P: Platform, F: MultiwriteNorFlash> Conversation<'_, P, Store<'_, F>> {
     fn take(&self, turn: &mut Turn, heard: Heard<'_>, reply: &mut [u8]) -> Next {
         // Nobody else holds it: the question was written long ago.
         let Some(mut talk) = self.seat.try_talk() else { return Next::Done(0) };
-        let Talk { history, rule, .. } = &mut *talk;
-        let Ok(rule) = Rule::parse(rule) else { return Next::Done(0) };
+        let Talk { history, brief } = &mut talk;
+        let Ok(rule) = Rule::parse(&brief.rule) else { return Next::Done(0) };
         let event = match heard {
             Heard::Payload(payload) => Event::Reply(provider::read(rule.service, payload)),
             Heard::Unanswered(why) => Event::Unanswered(why),
@@ -309,7 +310,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Conversation<'_, P, Store<'_, F>> {
     /// The last round of calls is over, and the model is not asked again.
     fn out_of_iterations(&self, reply: &mut [u8]) -> Next {
         let Some(talk) = self.seat.try_talk() else { return Next::Done(0) };
-        let Ok(rule) = Rule::parse(&talk.rule) else { return Next::Done(0) };
+        let Ok(rule) = Rule::parse(&talk.brief.rule) else { return Next::Done(0) };
         let ending = Ending::OutOfIterations;
         Next::Done(self.write(reply, &ending, &rule, &talk.history))
     }

@@ -4,8 +4,6 @@ use core::cell::RefCell;
 use core::fmt;
 use core::ops::ControlFlow;
 
-use heapless::index_map::FnvIndexMap;
-
 use super::definition::Hints;
 use super::texts::{Span, Texts};
 use super::{Implementation, Tool};
@@ -63,8 +61,8 @@ impl LeftOut {
     }
 }
 
-/// All tools that can be called. Finding one, or that there is none, takes about the same time however many there are,
-/// unless tools have prefixes of their own: those are looked for one by one.
+/// All tools that can be called. They are looked for one by one: with [`limits::TOOLS`] of them that takes less than
+/// reading the call, and no room for a table.
 ///
 /// Shared within one hub: whoever looks at tools does so in a closure, which must not change them.
 pub struct Registry {
@@ -73,11 +71,9 @@ pub struct Registry {
 
 #[derive(Debug)]
 struct Shelf {
-    tools: FnvIndexMap<Name, Entry, { limits::TOOLS }>,
+    tools: heapless::Vec<Entry, { limits::TOOLS }>,
     texts: Texts,
     prefix: Prefix,
-    /// Whether a tool has a prefix of its own.
-    has_own_prefixes: bool,
     /// Why tools may be missing.
     absence: Option<&'static str>,
 }
@@ -100,10 +96,9 @@ impl Registry {
     pub const fn new() -> Self {
         Self {
             shelf: RefCell::new(Shelf {
-                tools: FnvIndexMap::new(),
+                tools: heapless::Vec::new(),
                 texts: Texts::new(),
                 prefix: Prefix::new(),
-                has_own_prefixes: false,
                 absence: None,
             }),
         }
@@ -113,7 +108,6 @@ impl Registry {
     pub fn reset(&self, prefix: &str) {
         self.change(|shelf| {
             shelf.tools.clear();
-            shelf.has_own_prefixes = false;
             shelf.texts.compact(&mut []);
             shelf.absence = None;
             shelf.prefix = Prefix::try_from(prefix).unwrap_or_else(|_| {
@@ -132,14 +126,19 @@ impl Registry {
     /// Looks at the tool of this final name, or else of this undecorated one.
     pub fn look<T>(&self, name: &str, look: impl FnOnce(&Tool<'_>) -> T) -> Option<T> {
         let shelf = self.shelf.try_borrow().ok()?;
-        shelf.find(name).map(|(name, entry)| look(&shelf.tool(name, entry)))
+        shelf.find(name).map(|entry| look(&shelf.tool(entry)))
     }
 
     /// Shows all tools with their final names, those of the hub first, until `visit` breaks.
     pub fn each(&self, mut visit: impl FnMut(&str, &Tool<'_>) -> ControlFlow<()>) {
         let Ok(shelf) = self.shelf.try_borrow() else { return };
-        for (name, entry) in &shelf.tools {
-            if visit(name, &shelf.tool(name, entry)).is_break() {
+        for entry in &shelf.tools {
+            let tool = shelf.tool(entry);
+            let decorated = match entry {
+                Entry::Own(tool) => shelf.decorated(tool),
+                Entry::Controllers { .. } => None,
+            };
+            if visit(decorated.as_deref().unwrap_or(tool.name), &tool).is_break() {
                 break;
             }
         }
@@ -163,7 +162,7 @@ impl Registry {
     /// A list of the controller's tools begins. The old ones stay until it is complete.
     pub fn list_begins(&self) {
         self.change(|shelf| {
-            for entry in shelf.tools.values_mut() {
+            for entry in &mut shelf.tools {
                 if let Entry::Controllers { is_old, .. } = entry {
                     *is_old = true;
                 }
@@ -181,7 +180,7 @@ impl Registry {
         self.change(|shelf| {
             shelf.absence = None;
             shelf.drop_old();
-            shelf.tools.values().filter(|entry| matches!(entry, Entry::Controllers { .. })).count()
+            shelf.tools.iter().filter(|entry| matches!(entry, Entry::Controllers { .. })).count()
         })
         .unwrap_or_default()
     }
@@ -214,46 +213,69 @@ impl Default for Registry {
 
 impl Shelf {
     fn register(&mut self, tool: &'static Tool<'static>) -> Result<(), Full> {
-        let prefix = tool.prefix.unwrap_or(&self.prefix);
-        let Some(name) = decorate(prefix, tool.name) else {
+        let Some(name) = self.decorated(tool) else {
             warn!("tools: {} is left out, its name is too long", tool.name);
             return Err(Full);
         };
         tell_unknown_keywords(tool.name, tool.schema);
-        self.has_own_prefixes |= tool.prefix.is_some();
-        match self.tools.insert(name, Entry::Own(tool)) {
-            Ok(None) => {
-                debug!("tools: {} registered", tool.name);
-                Ok(())
+        if let Some(place) = self.place(&name) {
+            warn!("tools: {} was registered before; the new one takes its place", tool.name);
+            if let Some(entry) = self.tools.get_mut(place) {
+                *entry = Entry::Own(tool);
             }
-            Ok(Some(_)) => {
-                warn!("tools: {} was registered before; the new one takes its place", tool.name);
-                Ok(())
-            }
-            Err(_) => {
-                warn!("tools: {} is left out, there is room for {} only", tool.name, limits::TOOLS);
-                Err(Full)
-            }
+            return Ok(());
+        }
+        if self.tools.push(Entry::Own(tool)).is_err() {
+            warn!("tools: {} is left out, there is room for {} only", tool.name, limits::TOOLS);
+            return Err(Full);
+        }
+        debug!("tools: {} registered", tool.name);
+        Ok(())
+    }
+
+    /// The final name of one of the hub's own tools, unless it is too long.
+    fn decorated(&self, tool: &Tool<'_>) -> Option<Name> {
+        let mut name = Name::new();
+        for part in self.parts(tool) {
+            name.push_str(part).ok()?;
+        }
+        Some(name)
+    }
+
+    /// What the final name of one of the hub's own tools is made of.
+    fn parts<'a>(&'a self, tool: &Tool<'a>) -> [&'a str; 3] {
+        match tool.prefix.unwrap_or(&self.prefix) {
+            "" => ["", "", tool.name],
+            prefix => [prefix, "_", tool.name],
         }
     }
 
-    fn find(&self, name: &str) -> Option<(&Name, &Entry)> {
-        let get = |name: Name| self.tools.get_index(self.tools.get_index_of(&name)?);
-        let by_final = Name::try_from(name).ok().and_then(get);
-        let decorated = || decorate(&self.prefix, name).and_then(get);
-        // The few tools with a prefix of their own are looked for one by one.
-        let with_own_prefix = || {
-            let is_it = |entry: &Entry| matches!(entry, Entry::Own(tool) if tool.prefix.is_some() && tool.name == name);
-            self.tools.iter().take_while(|_| self.has_own_prefixes).find(|(_, entry)| is_it(entry))
-        };
-        by_final.or_else(decorated).or_else(with_own_prefix)
+    /// Where the tool of this final name is.
+    fn place(&self, name: &str) -> Option<usize> {
+        self.tools.iter().position(|entry| match entry {
+            Entry::Own(tool) => {
+                let rest = self.parts(tool).into_iter().try_fold(name, |rest, part| rest.strip_prefix(part));
+                rest == Some("")
+            }
+            Entry::Controllers { texts, .. } => self.texts.get(texts)[0] == name,
+        })
     }
 
-    fn tool<'a>(&'a self, name: &'a Name, entry: &'a Entry) -> Tool<'a> {
+    fn find(&self, name: &str) -> Option<&Entry> {
+        let by_final = self.place(name).and_then(|place| self.tools.get(place));
+        let undecorated = |has_own_prefix: bool| {
+            self.tools.iter().find(|entry| {
+                matches!(entry, Entry::Own(tool) if tool.name == name && tool.prefix.is_some() == has_own_prefix)
+            })
+        };
+        by_final.or_else(|| undecorated(false)).or_else(|| undecorated(true))
+    }
+
+    fn tool<'a>(&'a self, entry: &'a Entry) -> Tool<'a> {
         match entry {
             Entry::Own(tool) => Tool { ..**tool },
             Entry::Controllers { texts, hints, .. } => {
-                let (description, schema) = self.texts.get(texts);
+                let [name, description, schema] = self.texts.get(texts);
                 let implementation = Implementation::Mcp;
                 Tool { name, description, schema, hints: *hints, implementation, ..Tool::PLAIN }
             }
@@ -267,24 +289,24 @@ impl Shelf {
             Some(_) => return Err(LeftOut::Schema),
             None => Tool::PLAIN.schema,
         };
-        let known = self.tools.get(&name);
-        match known {
-            Some(Entry::Own(_)) => return Err(LeftOut::Taken),
-            Some(Entry::Controllers { texts, is_old, .. }) => {
-                let (description, old_schema) = self.texts.get(texts);
-                let same = tool.description.map_or(description.is_empty(), |text| text == *description);
-                if !is_old {
-                    warn!("tools: {} was registered before; the new one takes its place", name.as_str());
+        if let Some(place) = self.place(&name) {
+            match self.tools.get_mut(place) {
+                Some(Entry::Controllers { texts, is_old, hints }) => {
+                    let [_, description, old_schema] = self.texts.get(texts);
+                    let same = tool.description.map_or(description.is_empty(), |text| text == *description);
+                    if !*is_old {
+                        warn!("tools: {} was registered before; the new one takes its place", name.as_str());
+                    }
+                    if same && old_schema == schema {
+                        *hints = tool.hints;
+                        *is_old = false;
+                        return Ok(());
+                    }
+                    let mut index = 0..;
+                    self.tools.retain(|_| index.next() != Some(place));
                 }
-                if same && old_schema == schema {
-                    let entry = Entry::Controllers { texts: *texts, hints: tool.hints, is_old: false };
-                    // It has a place already.
-                    let _ = self.tools.insert(name, entry);
-                    return Ok(());
-                }
-                self.tools.retain(|other, _| *other != name);
+                _ => return Err(LeftOut::Taken),
             }
-            None => {}
         }
         if self.tools.len() == limits::TOOLS {
             self.drop_old();
@@ -298,7 +320,7 @@ impl Shelf {
                 Some(description) => Some(description.decode_into(room)?.len()),
                 None => Some(0),
             };
-            texts.add(describe, schema)
+            texts.add(&name, describe, schema)
         };
         let texts = match add(&mut self.texts) {
             Some(texts) => texts,
@@ -310,19 +332,18 @@ impl Shelf {
             }
         };
         let entry = Entry::Controllers { texts, hints: tool.hints, is_old: false };
-        self.tools.insert(name, entry).map_err(|_| LeftOut::Count)?;
-        Ok(())
+        self.tools.push(entry).map_err(|_| LeftOut::Count)
     }
 
     /// Removes the controller's tools that are not in its list, or not yet.
     fn drop_old(&mut self) {
-        self.tools.retain(|_, entry| !matches!(entry, Entry::Controllers { is_old: true, .. }));
+        self.tools.retain(|entry| !matches!(entry, Entry::Controllers { is_old: true, .. }));
     }
 
     fn compact(&mut self) {
         let mut wanted: heapless::Vec<&mut Span, { limits::TOOLS }> = self
             .tools
-            .values_mut()
+            .iter_mut()
             .filter_map(|entry| match entry {
                 Entry::Controllers { texts, .. } => Some(texts),
                 Entry::Own(_) => None,
@@ -344,14 +365,4 @@ fn tell_unknown_keywords(name: &str, schema: &str) {
 
 fn suits_providers(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
-}
-
-fn decorate(prefix: &str, name: &str) -> Option<Name> {
-    let mut decorated = Name::new();
-    if !prefix.is_empty() {
-        decorated.push_str(prefix).ok()?;
-        decorated.push('_').ok()?;
-    }
-    decorated.push_str(name).ok()?;
-    Some(decorated)
 }

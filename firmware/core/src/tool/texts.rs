@@ -2,12 +2,19 @@
 
 use crate::limits;
 
-/// A description and a schema, one after the other, somewhere in [`Texts`].
+/// A name, a description and a schema, one after the other, somewhere in [`Texts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     start: u16,
+    name: u16,
     description: u16,
     schema: u16,
+}
+
+impl Span {
+    fn length(&self) -> usize {
+        [self.name, self.description, self.schema].into_iter().map(usize::from).sum()
+    }
 }
 
 /// The texts of many tools in fixed room.
@@ -25,29 +32,33 @@ impl Texts {
         Self { bytes: [0; limits::TOOL_TEXTS], used: 0 }
     }
 
-    /// The description and the schema at `span`.
-    pub(super) fn get(&self, span: &Span) -> (&str, &str) {
-        let start = usize::from(span.start);
-        let middle = start + usize::from(span.description);
-        let text =
-            |from, to| core::str::from_utf8(self.bytes.get(from..to).unwrap_or_default()).unwrap_or_default();
-        (text(start, middle), text(middle, middle + usize::from(span.schema)))
+    /// The name, the description and the schema at `span`.
+    pub(super) fn get(&self, span: &Span) -> [&str; 3] {
+        let mut at = usize::from(span.start);
+        [span.name, span.description, span.schema].map(|length| {
+            let start = at;
+            at += usize::from(length);
+            core::str::from_utf8(self.bytes.get(start..at).unwrap_or_default()).unwrap_or_default()
+        })
     }
 
-    /// Adds a description, which `describe` writes and tells the length of, and a schema. `None` if they do not fit.
+    /// Adds a name, a description, which `describe` writes and tells the length of, and a schema. `None` if they do not
+    /// fit.
     pub(super) fn add(
         &mut self,
+        name: &str,
         describe: impl FnOnce(&mut [u8]) -> Option<usize>,
         schema: &str,
     ) -> Option<Span> {
-        let description = describe(self.bytes.get_mut(self.used..)?)?;
-        let middle = self.used + description;
-        let end = middle + schema.len();
-        self.bytes.get_mut(middle..end)?.copy_from_slice(schema.as_bytes());
-        let short = |length: usize| u16::try_from(length).ok();
-        let span =
-            Span { start: short(self.used)?, description: short(description)?, schema: short(schema.len())? };
-        self.used = end;
+        let room = self.bytes.get_mut(self.used..)?;
+        let (named, room) = room.split_at_mut_checked(name.len())?;
+        named.copy_from_slice(name.as_bytes());
+        let description = describe(room)?;
+        room.get_mut(description..)?.get_mut(..schema.len())?.copy_from_slice(schema.as_bytes());
+        let [start, name, description, schema] =
+            [self.used, name.len(), description, schema.len()].map(|length| u16::try_from(length).ok());
+        let span = Span { start: start?, name: name?, description: description?, schema: schema? };
+        self.used += span.length();
         Some(span)
     }
 
@@ -57,7 +68,7 @@ impl Texts {
         self.used = 0;
         for span in wanted {
             let start = usize::from(span.start);
-            let length = usize::from(span.description) + usize::from(span.schema);
+            let length = span.length();
             self.bytes.copy_within(start..start + length, self.used);
             // It moves towards the start, so it still fits.
             span.start = self.used as u16;
