@@ -102,9 +102,13 @@ pub const QUESTION: usize = 640;
 /// Questions to others that wait for their answers at the same time: one for each job.
 pub const QUESTIONS: usize = JOBS;
 
+/// How long a question waits for other packets to leave, so that it has room for the definitions of all tools. They leave
+/// within some round trips.
+pub const QUESTION_DELAY: Duration = Duration::from_secs(2);
+
 /// The largest reply of a language model, as its provider writes it: some 800 words with the wrapping, or a handful of
 /// calls.
-pub const LLM_REPLY: usize = if CHAT { 8 * 1024 } else { 4 * 1024 };
+pub const LLM_REPLY: usize = 8 * 1024;
 
 /// For a search service to answer; less than [`TOOL_TIMEOUT`], so that the caller learns what was missing.
 pub const SEARCH_TIMEOUT: Duration = Duration::from_secs(20);
@@ -122,7 +126,7 @@ pub const MQTT_PACKET: u32 = 1280 * 1024;
 
 /// Packets that wait for the broker's acknowledgement, and room to reconnect with them: one question to a model with the
 /// definitions of some twenty tools, or two of the largest replies, or many small ones.
-pub const MQTT_SEND: usize = if CHAT { 16 * 1024 } else { 2 * REPLY + 2048 };
+pub const MQTT_SEND: usize = 16 * 1024;
 
 /// For the broker's machine to answer a dial, on a slow network.
 pub const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -294,11 +298,8 @@ pub const CALL_LEAST: usize = 160;
 /// The name of a conversation.
 pub const CONVERSATION: usize = 48;
 
-/// Whether the hub takes part in conversations. A board whose flash is full without them leaves the feature off.
-pub const CHAT: bool = cfg!(feature = "chat");
-
 /// Conversations that are remembered: a room each, in a home of some rooms that are talked in.
-pub const TALKS: usize = if CHAT { 3 } else { 1 };
+pub const TALKS: usize = 3;
 
 /// Conversations in which somebody waits for an answer at the same time. The other [`JOBS`] stay free for direct calls.
 pub const TALKS_AT_ONCE: usize = 2;

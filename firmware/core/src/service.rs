@@ -77,6 +77,7 @@ enum State {
 struct Place {
     service: Cell<Service>,
     state: Cell<State>,
+    asked: Cell<Instant>,
     until: Cell<Instant>,
     text: RefCell<[u8; limits::QUESTION]>,
     length: Cell<usize>,
@@ -88,6 +89,7 @@ impl Place {
         Self {
             service: Cell::new(Service::Search),
             state: Cell::new(State::Free),
+            asked: Cell::new(Instant::MIN),
             until: Cell::new(Instant::MIN),
             text: RefCell::new([0; limits::QUESTION]),
             length: Cell::new(0),
@@ -160,6 +162,7 @@ impl Services {
         place.state.set(State::Taken);
         let _guard = Guard { services: self, place };
         place.service.set(service);
+        place.asked.set(Instant::now());
         place.until.set(Instant::now() + patience);
         place.done.reset();
         place.write(question)?;
@@ -296,6 +299,11 @@ impl Due<'_> {
     /// How long the answer is waited for.
     pub(crate) fn patience(&self) -> Duration {
         self.place.until.get().saturating_duration_since(Instant::now())
+    }
+
+    /// How long it has been due.
+    pub(crate) fn age(&self) -> Duration {
+        self.place.asked.get().elapsed()
     }
 
     /// Copies the text of the question into `buffer`. `None` if it does not fit.

@@ -122,8 +122,15 @@ impl Talks {
         waiting.map(|place| place.cancelled.signal(())).is_some()
     }
 
-    /// Writes what the model is asked in conversation `index`. `None` if it does not fit.
-    pub(crate) fn question(&self, index: usize, registry: &Registry, buffer: &mut [u8]) -> Option<usize> {
+    /// Writes what the model is asked in conversation `index`. `None` if it does not fit, with `all_tools` if it is to have
+    /// them all.
+    pub(crate) fn question(
+        &self,
+        index: usize,
+        registry: &Registry,
+        all_tools: bool,
+        buffer: &mut [u8],
+    ) -> Option<usize> {
         let place = self.places.get(index)?;
         let brief = self.briefs.get(place.turn.get()?)?.try_lock().ok()?;
         let history = place.history.try_lock().ok()?;
@@ -132,6 +139,9 @@ impl Talks {
         let ask = Ask { rule: &rule, system: &brief.system, history: &history, tools };
         let mut writer = Writer::new(buffer);
         if let Some(last) = provider::write(&ask, &mut writer).ok()? {
+            if all_tools {
+                return None;
+            }
             warn!("chat: not all tools fit into a question; those after {} are left out", last.as_str());
         }
         writer.finish().ok()

@@ -7,7 +7,6 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use super::chat::{self, Room};
 use super::{content, settings};
 use crate::json::{Kind, Overflow, Value, Writer};
-use crate::limits;
 use crate::log::{error, warn};
 use crate::mqtt::{self, Happening, Job, Refusal, ReplyTo, Request, Slots, Topics};
 use crate::seam::Platform;
@@ -27,7 +26,7 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
         Err(refusal) => refuse(refusal, None, reply),
         Ok((request, transaction)) => {
             // Behind pointers, for stack frames of their own.
-            let written = if limits::CHAT && matches!(asked, Request::Chat | Request::Transcript) {
+            let written = if matches!(asked, Request::Chat | Request::Transcript) {
                 let is_heard = asked == Request::Transcript;
                 let saying: Pin<&mut dyn Future<Output = _>> =
                     pin!(chat::answer(request, transaction, is_heard, &mut is_speech, room, reply));

@@ -509,7 +509,8 @@ impl Refusal<'_> {
         // There is no code for it that all agree on; "initialized" is in what they say.
         let words: String<{ limits::QUOTE }> =
             self.message.map(|message| message.excerpt()).unwrap_or_default();
-        words.contains("nitializ")
+        // Searched for by hand: `contains` brings 1.5 KB for long texts.
+        words.as_bytes().windows(8).any(|part| part == b"nitializ")
     }
 }
 

@@ -3,7 +3,7 @@
 use core::cell::Cell;
 use core::convert::Infallible;
 
-use embassy_futures::select::{Either6, select6};
+use embassy_futures::select::{Either6, select, select6};
 use embassy_futures::yield_now;
 use embassy_time::{Instant, Timer};
 use minimq::{
@@ -12,7 +12,7 @@ use minimq::{
 };
 
 use super::info;
-use super::publish::{REPLY_QOS, Sent, publish, refuse};
+use super::publish::{Payload, REPLY_QOS, Sent, publish, refuse};
 use super::redelivery::{Redeliveries, fingerprint};
 use super::replies::Replies;
 use super::request::{self, Refusal, Request};
@@ -21,7 +21,7 @@ use super::sieve::Margin;
 use super::slot::{Happening, ReplyTo, Slots};
 use super::topic::Topics;
 use crate::config::Config;
-use crate::json::{Value, Writer};
+use crate::json::{Overflow, Value, Writer};
 use crate::limits;
 use crate::link::Status;
 use crate::log::{debug, info, warn};
@@ -132,12 +132,22 @@ impl<'a> Desk<'a> {
                     _ => core::future::pending().await,
                 }
             };
+            // What waits for room is told when there is some, and not before.
+            let can_tell = matches!(self.subscription, Subscription::Held)
+                && self.event.is_none()
+                && self.notice.is_none();
+            let news = async {
+                match can_tell {
+                    true => select(self.slots.has_event(), self.notices.ready()).await,
+                    false => core::future::pending().await,
+                }
+            };
             let event = select6(
                 connection.poll(),
                 self.slots.answered(),
                 self.link.changed(),
                 self.services.due(),
-                self.notices.ready(),
+                news,
                 no_answer,
             )
             .await;
@@ -170,7 +180,7 @@ impl<'a> Desk<'a> {
                     None
                 }
                 // The next round sends it.
-                Either6::Fourth(()) | Either6::Fifth(()) => None,
+                Either6::Fourth(()) | Either6::Fifth(_) => None,
                 Either6::Sixth(()) => return Err(Lost::Stalled),
             };
             // A broker can send many requests at once: the workers come first, or the slots would run out.
@@ -217,16 +227,22 @@ impl<'a> Desk<'a> {
     /// Returns whether it could be sent.
     async fn announce_online<IO: Io>(&self, connection: &mut Connection<'_, '_, IO>) -> Result<bool, Lost> {
         let topic = self.topics.availability();
-        let online = Publication::text(&topic, "online").qos(QoS::AtLeastOnce).retain();
+        let mut payload = |buffer: &mut [u8]| copy(b"online", buffer);
+        let online = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce).retain();
         Ok(!matches!(publish(connection, online).await?, Sent::Later))
     }
 
     /// Returns whether it need not be tried again.
     async fn announce_info<IO: Io>(&self, connection: &mut Connection<'_, '_, IO>) -> Result<bool, Lost> {
         let topic = self.topics.info();
-        let payload = |buffer: &mut [u8]| info::write(self.target, self.registry.len(), self.link, buffer);
-        let sent =
-            publish(connection, Publication::new(&topic, payload).qos(QoS::AtLeastOnce).retain()).await?;
+        let mut payload = |buffer: &mut [u8]| {
+            info::write(self.target, self.registry.len(), self.link, buffer).map_err(|_| Overflow)
+        };
+        let sent = publish(
+            connection,
+            Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce).retain(),
+        )
+        .await?;
         if let Sent::Never = sent {
             warn!("mqtt: what the hub tells about itself is more than the broker takes");
         }
@@ -240,7 +256,7 @@ impl<'a> Desk<'a> {
                 Happening::Tool(_) => self.topics.tool_events(),
                 Happening::Chat { .. } => self.topics.chat_events(),
             };
-            let payload = |buffer: &mut [u8]| {
+            let mut payload = |buffer: &mut [u8]| {
                 let mut writer = Writer::new(buffer);
                 writer.object(|members| match &event {
                     Happening::Tool(event) => {
@@ -260,7 +276,8 @@ impl<'a> Desk<'a> {
                 writer.finish()
             };
             if let Sent::Later =
-                publish(connection, Publication::new(&topic, payload).qos(QoS::AtLeastOnce)).await?
+                publish(connection, Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce))
+                    .await?
             {
                 self.event = Some(event);
                 break;
@@ -273,7 +290,7 @@ impl<'a> Desk<'a> {
     async fn tell_notices<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
         let topic = self.topics.log();
         while let Some(notice) = self.notice.take().or_else(|| self.notices.next()) {
-            let payload = |buffer: &mut [u8]| {
+            let mut payload = |buffer: &mut [u8]| {
                 let mut writer = Writer::new(buffer);
                 writer.object(|members| {
                     members.field("level", notice.level.as_str());
@@ -281,7 +298,7 @@ impl<'a> Desk<'a> {
                 });
                 writer.finish()
             };
-            let publication = Publication::new(&topic, payload).qos(QoS::AtLeastOnce);
+            let publication = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce);
             if let Sent::Later = publish(connection, publication).await? {
                 self.notice = Some(notice);
                 break;
@@ -303,19 +320,26 @@ impl<'a> Desk<'a> {
                 // Nobody is to work on what nobody waits for any more.
                 Property::MessageExpiryInterval(seconds),
             ];
-            let payload = |buffer: &mut [u8]| {
+            // With other packets in it the buffer may have no room for all tools. They leave soon, and then it has; only on a
+            // line that is never quiet the question goes out with those that fit.
+            let is_quiet = connection.session().is_publish_quiescent();
+            let all_tools = !is_quiet && due.age() < limits::QUESTION_DELAY;
+            let mut payload = |buffer: &mut [u8]| {
                 let written = match due.service() {
                     Service::Search => due.copy(buffer),
-                    Service::Model { talk, .. } => self.talks.question(talk, self.registry, buffer),
+                    Service::Model { talk, .. } => {
+                        self.talks.question(talk, self.registry, all_tools, buffer)
+                    }
                 };
-                written.ok_or(())
+                written.ok_or(Overflow)
             };
-            let publication = Publication::new(&topic, payload).qos(REPLY_QOS).properties(&properties);
+            let publication =
+                Publication::new(&topic, Payload(&mut payload)).qos(REPLY_QOS).properties(&properties);
             match publish(connection, publication).await? {
                 Sent::Now(_) => due.sent(),
                 Sent::Later => break,
                 Sent::Never => {
-                    warn!("mqtt: a question for {} is more than the broker takes", topic.as_str());
+                    warn!("mqtt: a question on {} does not fit into a packet", topic.as_str());
                     due.failed(Unanswered::LongQuestion);
                 }
             }
@@ -392,13 +416,12 @@ impl<'a> Desk<'a> {
         while let Some(slot) = self.replies.next_written() {
             let Some(job) = self.slots.job(slot).await else { break };
             let taken = Cell::new(false);
-            let payload = |buffer: &mut [u8]| {
-                let room = buffer.get_mut(..job.reply().len()).ok_or(())?;
-                room.copy_from_slice(job.reply());
+            let mut payload = |buffer: &mut [u8]| {
+                let length = copy(job.reply(), buffer)?;
                 taken.set(true);
-                Ok::<_, ()>(room.len())
+                Ok(length)
             };
-            match publish(connection, job.reply_to.publication(payload).qos(REPLY_QOS)).await {
+            match publish(connection, job.reply_to.publication(Payload(&mut payload)).qos(REPLY_QOS)).await {
                 Ok(Sent::Now(Some(op))) => {
                     debug!("mqtt: answered after {} us", job.received.elapsed().as_micros());
                     self.replies.sent(slot, Some(op));
@@ -422,4 +445,10 @@ impl<'a> Desk<'a> {
         }
         Ok(())
     }
+}
+
+/// Copies a payload, and returns its length.
+fn copy(payload: &[u8], buffer: &mut [u8]) -> Result<usize, Overflow> {
+    buffer.get_mut(..payload.len()).ok_or(Overflow)?.copy_from_slice(payload);
+    Ok(payload.len())
 }

@@ -6,7 +6,7 @@ use minimq::{Connection, Error, Io, Op, PubError, Publication, QoS, ResourceErro
 use super::request::Refusal;
 use super::session::Lost;
 use super::slot::ReplyTo;
-use crate::json::Value;
+use crate::json::{Overflow, Value};
 use crate::limits;
 use crate::log::warn;
 
@@ -23,13 +23,24 @@ pub(super) enum Sent {
     Never,
 }
 
+/// Writes a payload, and tells its length. One type for all of them, since each would bring its own copy of the way out,
+/// 1.5 KB of flash.
+pub(super) struct Payload<'a>(pub(super) &'a mut dyn FnMut(&mut [u8]) -> Result<usize, Overflow>);
+
+impl ToPayload for Payload<'_> {
+    type Error = Overflow;
+
+    fn serialize(self, buffer: &mut [u8]) -> Result<usize, Overflow> {
+        (self.0)(buffer)
+    }
+}
+
 /// Publishes, unless that has to wait.
-pub(super) async fn publish<P, IO>(
+pub(super) async fn publish<IO>(
     connection: &mut Connection<'_, '_, IO>,
-    publication: Publication<'_, P>,
+    publication: Publication<'_, Payload<'_>>,
 ) -> Result<Sent, Lost>
 where
-    P: ToPayload,
     IO: Io,
 {
     let publishing = with_timeout(limits::MQTT_TIMEOUT, connection.publish(publication));
@@ -62,8 +73,10 @@ pub(super) async fn refuse<IO: Io>(
     let words = refusal.words();
     // With no room for an acknowledged message, one without acknowledgement has to do: it needs little, for a moment.
     for qos in [REPLY_QOS, QoS::AtMostOnce] {
-        let payload = |buffer: &mut [u8]| refusal.write(transaction, buffer);
-        if let Sent::Now(_) = publish(connection, reply_to.publication(payload).qos(qos)).await? {
+        let mut payload = |buffer: &mut [u8]| refusal.write(transaction, buffer);
+        if let Sent::Now(_) =
+            publish(connection, reply_to.publication(Payload(&mut payload)).qos(qos)).await?
+        {
             warn!("mqtt: a request was refused: {} (answered on {})", words.as_str(), topic);
             return Ok(());
         }

@@ -49,14 +49,8 @@ const REQUESTS: [(&str, Request); 10] = [
 impl Request {
     /// The request called `name`.
     pub fn named(name: &str) -> Option<Self> {
-        served().find(|(known, _)| *known == name).map(|(_, request)| *request)
+        REQUESTS.iter().find(|(known, _)| *known == name).map(|(_, request)| *request)
     }
-}
-
-/// The requests that this hub serves.
-fn served() -> impl Iterator<Item = &'static (&'static str, Request)> {
-    let is_chat = |request| matches!(request, Request::Chat | Request::Transcript | Request::Cancel);
-    REQUESTS.iter().filter(move |(_, request)| limits::CHAT || !is_chat(*request))
 }
 
 /// Why a request is not worked on.
@@ -169,7 +163,7 @@ impl fmt::Display for Refusal {
             Self::Busy => write!(f, "The hub is busy with {} requests; try again in a moment", limits::JOBS),
             Self::Unknown => {
                 f.write_str("Unknown request; the hub answers")?;
-                let mut names = served().map(|(name, _)| name);
+                let mut names = REQUESTS.iter().map(|(name, _)| name);
                 names.try_for_each(|name| write!(f, " {name}"))
             }
             Self::GoneAfter => {

@@ -165,6 +165,11 @@ impl Slots {
         self.events.try_receive().ok()
     }
 
+    /// Waits until there is one.
+    pub(super) async fn has_event(&self) {
+        self.events.ready_to_receive().await;
+    }
+
     /// Works for ever on what comes into slot `index`: `work` writes the reply of a job.
     pub async fn serve(&self, index: usize, mut work: impl AsyncFnMut(&mut Job)) -> ! {
         let Some(slot) = self.slots.get(index) else { core::future::pending().await };

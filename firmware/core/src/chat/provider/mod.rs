@@ -15,7 +15,6 @@ use super::reply::{Arguments, Reply, Requested};
 use super::rule::{Rule, Service};
 use crate::json::{self, Kind, Opened, Overflow, Text, Value, Writer};
 use crate::limits;
-use crate::log::warn;
 use crate::tool::{Format, Name, Registry};
 
 /// What a model is asked.
@@ -129,9 +128,6 @@ fn write_tools(format: Format, registry: &Registry, rule: &Rule<'_>, out: &mut W
     let last = format.write_all(registry, rule.tools.allowed, None, out);
     let has_some = !out.since(start).is_empty();
     out.close(list);
-    if let Some(last) = &last {
-        warn!("chat: not all tools fit into a request; the last one offered is {}", last.as_str());
-    }
     if !has_some {
         out.rewind(before);
     }
