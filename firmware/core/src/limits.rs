@@ -295,6 +295,10 @@ pub const TEMPLATE_NAME: usize = 64;
 /// Room in a chat reply for one call in its shortest form, beside the names in it.
 pub const CALL_LEAST: usize = 160;
 
+/// What a request says about the satellite it comes from, as JSON: its name, or an object with its room and the like. It
+/// goes back with the reply.
+pub const SATELLITE: usize = 256;
+
 /// The name of a conversation.
 pub const CONVERSATION: usize = 48;
 

@@ -89,7 +89,8 @@ impl Talks {
         }
     }
 
-    /// Enters a conversation, which is a new one if there is none of that name.
+    /// Enters a conversation, which is a new one if there is none of that name. Nothing is forgotten for it before a turn
+    /// [begins](Seat::begin).
     pub fn enter(&self, id: &ConversationId) -> Result<Seat<'_>, Closed> {
         let is_taken = |turn: usize| self.places.iter().any(|place| place.turn.get() == Some(turn));
         let known = self.places.iter().position(|place| place.has(id));
@@ -103,17 +104,15 @@ impl Talks {
         };
         let index = known.or_else(silent).ok_or(Closed::Full)?;
         let (place, brief) = self.places.get(index).zip(self.briefs.get(turn)).ok_or(Closed::Full)?;
-        if known.is_none() {
-            place.history.try_lock().map_err(|_| Closed::Waiting)?.clear();
-            if let Ok(mut name) = place.id.try_borrow_mut() {
-                name.clone_from(id);
-            }
-        }
+        let before = match known {
+            Some(_) => None,
+            None => Some((place.rename(id.clone()), place.entered.get())),
+        };
         self.turns.set(self.turns.get().saturating_add(1));
         place.entered.set(self.turns.get());
         place.turn.set(Some(turn));
         place.cancelled.reset();
-        Ok(Seat { index, place, brief })
+        Ok(Seat { index, place, brief, before: Cell::new(before) })
     }
 
     /// Ends the turn that is going on in a conversation. Returns whether there is one.
@@ -135,7 +134,8 @@ impl Talks {
         let brief = self.briefs.get(place.turn.get()?)?.try_lock().ok()?;
         let history = place.history.try_lock().ok()?;
         let rule = Rule::parse(&brief.rule).ok()?;
-        let tools = brief.has_tools.then_some(registry);
+        // They may all have left in the middle of the turn.
+        let tools = (brief.has_tools && rule.tools.has_some(registry)).then_some(registry);
         let ask = Ask { rule: &rule, system: &brief.system, history: &history, tools };
         let mut writer = Writer::new(buffer);
         if let Some(last) = provider::write(&ask, &mut writer).ok()? {
@@ -166,6 +166,13 @@ impl Default for Talks {
 }
 
 impl Place {
+    /// Gives it another name, and returns the one it had.
+    fn rename(&self, id: ConversationId) -> ConversationId {
+        self.id
+            .try_borrow_mut()
+            .map_or_else(|_| ConversationId::new(), |mut name| core::mem::replace(&mut *name, id))
+    }
+
     fn has(&self, id: &str) -> bool {
         self.entered.get() > 0 && self.id.try_borrow().is_ok_and(|name| name.as_str() == id)
     }
@@ -177,9 +184,18 @@ pub struct Seat<'a> {
     pub index: usize,
     place: &'a Place,
     brief: &'a Mutex<NoopRawMutex, Brief>,
+    /// The conversation that had the place, and when it was entered, until the new one begins.
+    before: Cell<Option<(ConversationId, u32)>>,
 }
 
 impl Seat<'_> {
+    /// A turn begins. Now, and not before, another conversation that had the place is forgotten.
+    pub fn begin(&self, history: &mut History) {
+        if self.before.take().is_some() {
+            history.clear();
+        }
+    }
+
     /// The conversation. Nobody else changes it; it must not be held while the model is asked.
     pub async fn talk(&self) -> Talk<'_> {
         Talk { history: self.place.history.lock().await, brief: self.brief.lock().await }
@@ -199,5 +215,9 @@ impl Seat<'_> {
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
         self.place.turn.set(None);
+        if let Some((id, entered)) = self.before.take() {
+            self.place.rename(id);
+            self.place.entered.set(entered);
+        }
     }
 }

@@ -7,7 +7,7 @@ pub(super) const MARK: &str = "... [cut: the rest did not fit]";
 
 /// How much of something a text takes.
 #[derive(Clone, Copy)]
-pub(super) enum Measure {
+pub(crate) enum Measure {
     /// Bytes as it is.
     Plain,
     /// Bytes inside a JSON string.
@@ -16,7 +16,7 @@ pub(super) enum Measure {
 
 impl Measure {
     /// The length of the text.
-    pub(super) fn length(self, text: &dyn Display) -> usize {
+    pub(crate) fn length(self, text: &dyn Display) -> usize {
         let mut meter = Meter { measure: self, left: usize::MAX, out: None };
         // There is room for any text.
         let _ = write!(meter, "{text}");
@@ -25,7 +25,7 @@ impl Measure {
 
     /// Writes the text if it takes at most `room`, or else its beginning and the [`MARK`]. Nothing if there is no room
     /// for the mark.
-    pub(super) fn write(self, text: &dyn Display, room: usize, out: &mut dyn Write) -> fmt::Result {
+    pub(crate) fn write(self, text: &dyn Display, room: usize, out: &mut dyn Write) -> fmt::Result {
         if self.length(text) <= room {
             return write!(out, "{text}");
         }

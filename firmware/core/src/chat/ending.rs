@@ -17,9 +17,6 @@ pub const OUT_OF_ITERATIONS: &str = "I reached the maximum number of tool calls.
 /// The answer of a model that stops without a word, and not because it is done.
 pub const ISSUE: &str = "I encountered an issue...";
 
-/// What follows the members of a reply: the caller's `transaction`, and the end of the object.
-const EPILOGUE: usize = limits::TRANSACTION + 32;
-
 /// How a turn ended. Shown, it is what the person hears.
 #[derive(Clone, Copy, Debug)]
 pub enum Ending<'r> {
@@ -69,10 +66,8 @@ impl Failed<'_> {
             Self::Unanswered(Unanswered::LongQuestion | Unanswered::LongAnswer(_)) | Self::Full => {
                 "Sorry, that is too much for me at once."
             }
-            Self::Unanswered(Unanswered::Silent) | Self::TimedOut => "Sorry, that took too long.",
-            Self::Unanswered(Unanswered::Offline | Unanswered::Lost | Unanswered::Busy) => {
-                "Sorry, I cannot reach my language model right now."
-            }
+            Self::TimedOut => "Sorry, that took too long.",
+            Self::Unanswered(_) => "Sorry, I cannot reach my language model right now.",
             Self::Cancelled => "I stopped.",
         }
     }
@@ -89,7 +84,9 @@ impl Display for Failed<'_> {
                 Unanswered::Offline => "the hub has no connection to the broker",
                 Unanswered::Lost => "the broker lost track of the question",
                 Unanswered::Busy => "as many questions as can be are waiting for a model",
-                Unanswered::Silent => "no relay answered in time",
+                Unanswered::Silent => {
+                    "no relay answered in time; check that one runs, and that its model is fast enough"
+                }
                 Unanswered::LongQuestion | Unanswered::LongAnswer(_) => {
                     "the question is larger than the hub can send"
                 }
@@ -113,12 +110,21 @@ impl Display for Ending<'_> {
 }
 
 impl Ending<'_> {
+    /// Writes what the person hears as the member `text`. What is too long is cut; so much as `reserved` is left for what
+    /// the caller adds.
+    pub fn speak(&self, reserved: usize, out: &mut Writer<'_>) {
+        let room = out.room().saturating_sub(reserved + 32);
+        out.key("text");
+        out.string(|text| Measure::Escaped.write(self, room, text));
+    }
+
     /// Writes the members of the reply into the open object: `content`, `service`, `model`, `tool_calls` and, if so,
     /// `max_iterations_reached`. If the turn failed: `success`, `error`, `error_type`, `message` and `tool_calls`.
     ///
     /// `history` is that of the turn, before another one begins. What is too long is cut, texts with a mark; what does
-    /// not fit at all of the calls is counted in `tool_calls_left_out`. Some room is left for what the caller adds.
-    pub fn write(&self, rule: &Rule<'_>, history: &History, out: &mut Writer<'_>) {
+    /// not fit at all of the calls is counted in `tool_calls_left_out`. So much as `reserved` is left for what the caller
+    /// adds.
+    pub fn write(&self, rule: &Rule<'_>, history: &History, reserved: usize, out: &mut Writer<'_>) {
         let count = history.calls().count();
         match self {
             Self::Failed(failed) => {
@@ -130,7 +136,7 @@ impl Ending<'_> {
             _ => {
                 let service = rule.service.name();
                 let names = service.len() + rule.model.escaped().len() + 128;
-                let room = out.room().saturating_sub(EPILOGUE + names);
+                let room = out.room().saturating_sub(reserved + names);
                 // Half of the room at most goes to the calls, if the answer needs the rest.
                 let room = room - (count * limits::CALL_LEAST).min(room / 2);
                 out.key("content");
@@ -146,7 +152,7 @@ impl Ending<'_> {
         out.key("tool_calls");
         let list = out.open_array();
         for call in history.calls() {
-            let room = out.room().saturating_sub(EPILOGUE + 32);
+            let room = out.room().saturating_sub(reserved + 64);
             // What one call leaves is there for the others; better some than none.
             let share = (room / (count - written).max(1)).max(limits::CALL_LEAST).min(room);
             if !write_call(&call, share, out) {

@@ -28,6 +28,7 @@ pub mod turn;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use cut::Measure;
 pub use ending::{Ending, Failed};
 pub use history::History;
 pub use provider::{Ask, ProviderError};

@@ -21,11 +21,13 @@
 //! said; but tools and intents a rule has only if it says so itself.
 
 use core::fmt;
+use core::ops::ControlFlow;
 
-use crate::json::{self, Kind, Text, Value};
+use crate::json::{self, Kind, Text, Value, Writer};
 use crate::limits;
 use crate::store::Expression;
 use crate::store::content::Malformed;
+use crate::tool::Registry;
 
 /// The rule for whatever has no other.
 pub const DEFAULT: &str = r#"{
@@ -41,7 +43,7 @@ pub const DEFAULT: &str = r#"{
 /// For satellites that speak the answer: as short as can be.
 pub const BRIEF: &str = r#"{
     "name": "brief",
-    "prompt": "You are Hearthwave, the voice of a home. Your answer is spoken aloud in the {{satellite.room}}: one short sentence, no lists, no Markdown, no links, in the language of the person. Use the tools you are given; never claim to have done what no tool has confirmed.\n\n{{rag_context}}",
+    "prompt": "You are Hearthwave, the voice of a home. Your answer is spoken aloud: one short sentence, no lists, no Markdown, no links, in the language of the person. Use the tools you are given; never claim to have done what no tool has confirmed.\n\n{{rag_context}}",
     "max_tokens": 200,
     "tools": {"enabled": true, "max_iterations": 3},
     "intents": ["voice"]
@@ -116,6 +118,16 @@ impl Tools<'_> {
     /// None.
     const OFF: Self = Self { enabled: false, allowed: None, max_iterations: limits::ITERATIONS };
 
+    /// Whether there is a tool that the model may call.
+    pub fn has_some(&self, registry: &Registry) -> bool {
+        let mut has_some = false;
+        registry.each(|name, tool| {
+            has_some = self.allows([name, tool.name]);
+            if has_some { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        has_some
+    }
+
     /// Whether the model may call the tool that goes by one of these names.
     pub fn allows(&self, names: [&str; 2]) -> bool {
         self.enabled
@@ -129,20 +141,41 @@ impl Tools<'_> {
 }
 
 /// What is wrong with a rule.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum RuleError<'a> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleError {
     /// It is not JSON.
     NotJson(json::Error),
     /// A member is not what it must be. An empty name stands for the whole.
     Member(&'static str, Must),
     /// There is no such member.
-    Unknown(Text<'a>),
+    Unknown(Word),
     /// The expression that selects documents cannot be read.
     Context(Malformed),
 }
 
+/// The beginning of a name that is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word {
+    bytes: [u8; Self::LENGTH],
+}
+
+impl Word {
+    const LENGTH: usize = 24;
+
+    fn of(name: Text<'_>) -> Self {
+        let name = name.excerpt::<{ Self::LENGTH }>();
+        let mut bytes = [0; Self::LENGTH];
+        bytes.iter_mut().zip(name.bytes()).for_each(|(place, byte)| *place = byte);
+        Self { bytes }
+    }
+
+    fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.bytes).unwrap_or_default().trim_end_matches('\0')
+    }
+}
+
 /// What a member of a rule must be.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "their words say it")]
 pub enum Must {
     Object,
@@ -175,30 +208,28 @@ impl fmt::Display for Must {
     }
 }
 
-impl fmt::Display for RuleError<'_> {
+impl fmt::Display for RuleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotJson(error) => write!(f, "the rule is {error}"),
             Self::Member("", must) => write!(f, "the rule must be {must}"),
             Self::Member(name, must) => write!(f, "'{name}' must be {must}"),
-            Self::Unknown(name) => {
-                write!(f, "a rule has no member '{}'", name.excerpt::<{ limits::QUOTE }>())
-            }
+            Self::Unknown(name) => write!(f, "a rule has no member '{}'", name.as_str()),
             Self::Context(malformed) => write!(f, "'context': {malformed}"),
         }
     }
 }
 
-impl core::error::Error for RuleError<'_> {}
+impl core::error::Error for RuleError {}
 
 impl<'a> Rule<'a> {
     /// Reads a rule that stands on [`DEFAULT`].
-    pub fn parse(text: &'a str) -> Result<Self, RuleError<'a>> {
+    pub fn parse(text: &'a str) -> Result<Self, RuleError> {
         Self::root(DEFAULT)?.over(text)
     }
 
     /// Reads a rule that stands on this one: what it does not say is as it is here, except for tools and intents.
-    pub fn over(&self, text: &'a str) -> Result<Self, RuleError<'a>> {
+    pub fn over(&self, text: &'a str) -> Result<Self, RuleError> {
         let rule = Value::parse(text.as_bytes()).map_err(RuleError::NotJson)?;
         if rule.kind() != Kind::Object {
             return Err(RuleError::Member("", Must::Object));
@@ -216,8 +247,31 @@ impl<'a> Rule<'a> {
         self.intents.items().filter_map(|item| item.as_text()).any(|item| item == *intent)
     }
 
+    /// Writes it with nothing left out, so that it is the same whatever rule it stands on when it is read; but without
+    /// intents, which have done their part once it is chosen.
+    pub fn write(&self, out: &mut Writer<'_>) {
+        out.object(|out| {
+            out.field("name", self.name);
+            out.field("service", self.service.name());
+            out.field("model", self.model);
+            out.field("prompt", self.prompt);
+            out.field("max_tokens", self.max_tokens);
+            out.field("temperature", self.temperature);
+            out.field("thinking", self.thinking);
+            out.field("context", self.context.map(|context| context.text()));
+            out.key("tools");
+            out.object(|tools| {
+                tools.field("enabled", self.tools.enabled);
+                if let Some(allowed) = self.tools.allowed {
+                    tools.field("allowed_tools", allowed);
+                }
+                tools.field("max_iterations", u32::from(self.tools.max_iterations));
+            });
+        });
+    }
+
     /// Reads a rule that stands on none.
-    fn root(text: &'a str) -> Result<Self, RuleError<'a>> {
+    fn root(text: &'a str) -> Result<Self, RuleError> {
         let rule = Value::parse(text.as_bytes()).map_err(RuleError::NotJson)?;
         let root = Self {
             name: short(rule.get("name"), "name", limits::NAME)?,
@@ -234,7 +288,7 @@ impl<'a> Rule<'a> {
         root.over(text)
     }
 
-    fn take(&mut self, member: Text<'a>, value: Value<'a>) -> Result<(), RuleError<'a>> {
+    fn take(&mut self, member: Text<'a>, value: Value<'a>) -> Result<(), RuleError> {
         const KNOWN: [&str; 10] = [
             "name",
             "service",
@@ -276,14 +330,14 @@ impl<'a> Rule<'a> {
                 self.context = Some(Expression::parse(text).map_err(RuleError::Context)?);
             }
             Some("intents") => self.intents = names(value, "intents")?,
-            _ => return Err(RuleError::Unknown(member)),
+            _ => return Err(RuleError::Unknown(Word::of(member))),
         }
         Ok(())
     }
 }
 
 impl<'a> Tools<'a> {
-    fn take(&mut self, tools: Value<'a>) -> Result<(), RuleError<'a>> {
+    fn take(&mut self, tools: Value<'a>) -> Result<(), RuleError> {
         if tools.kind() != Kind::Object {
             return Err(RuleError::Member("tools", Must::Object));
         }
@@ -302,20 +356,20 @@ impl<'a> Tools<'a> {
                     Ok(number) => number,
                 };
             } else {
-                return Err(RuleError::Unknown(member));
+                return Err(RuleError::Unknown(Word::of(member)));
             }
         }
         Ok(())
     }
 }
 
-fn short<'a>(value: Option<Value<'a>>, name: &'static str, most: usize) -> Result<Text<'a>, RuleError<'a>> {
+fn short<'a>(value: Option<Value<'a>>, name: &'static str, most: usize) -> Result<Text<'a>, RuleError> {
     let text = value.and_then(|value| value.as_text()).filter(|text| text.plain().is_some());
     text.filter(|text| (1..=most).contains(&text.escaped().len()))
         .ok_or(RuleError::Member(name, Must::Name(most)))
 }
 
-fn switch<'a>(value: Value<'a>, name: &'static str) -> Result<bool, RuleError<'a>> {
+fn switch(value: Value<'_>, name: &'static str) -> Result<bool, RuleError> {
     match value.text() {
         "true" => Ok(true),
         "false" => Ok(false),
@@ -323,67 +377,18 @@ fn switch<'a>(value: Value<'a>, name: &'static str) -> Result<bool, RuleError<'a
     }
 }
 
-fn words(value: Option<Value<'_>>) -> Result<Text<'_>, RuleError<'_>> {
+fn words(value: Option<Value<'_>>) -> Result<Text<'_>, RuleError> {
     value.and_then(|value| value.as_text()).ok_or(RuleError::Member("prompt", Must::Text))
 }
 
-fn whole<'a>(value: Value<'a>, name: &'static str, least: u32, most: u32) -> Result<u32, RuleError<'a>> {
+fn whole(value: Value<'_>, name: &'static str, least: u32, most: u32) -> Result<u32, RuleError> {
     let number = value.as_integer().and_then(|number| u32::try_from(number).ok());
     number
         .filter(|number| (least..=most).contains(number))
         .ok_or(RuleError::Member(name, Must::Whole(least, most)))
 }
 
-fn names<'a>(value: Value<'a>, name: &'static str) -> Result<Value<'a>, RuleError<'a>> {
+fn names<'a>(value: Value<'a>, name: &'static str) -> Result<Value<'a>, RuleError> {
     let are_names = value.kind() == Kind::Array && value.items().all(|item| item.kind() == Kind::String);
     if are_names { Ok(value) } else { Err(RuleError::Member(name, Must::Names)) }
-}
-
-/// Which rule a request wants.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted<'a> {
-    /// The one of this name.
-    pub name: Option<&'a str>,
-    /// One for this intent.
-    pub intent: Option<&'a str>,
-}
-
-/// How well a rule suits, from worst to best.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rank {
-    /// It is the default.
-    Default,
-    /// It is for the intent.
-    Intent,
-    /// It is asked for by name.
-    Named,
-}
-
-impl Wanted<'_> {
-    /// How well a rule suits; not at all if `None`. The best of all rules is the one to take, and of several equals the
-    /// first. If a name is asked for and the best is less than [`Rank::Named`], there is no such rule.
-    pub fn rank(&self, rule: &Rule<'_>) -> Option<Rank> {
-        if self.name.is_some_and(|name| rule.name == *name) {
-            return Some(Rank::Named);
-        }
-        if self.intent.is_some_and(|intent| rule.is_for(intent)) {
-            return Some(Rank::Intent);
-        }
-        (rule.name == *"default").then_some(Rank::Default)
-    }
-
-    /// The best of these rules and the built-in ones, of which those count whose name is not taken.
-    pub fn choose<'r>(&self, rules: impl Iterator<Item = Rule<'r>> + Clone) -> Option<(Rule<'r>, Rank)> {
-        let is_free = |rule: &Rule<'r>| rules.clone().all(|other| other.name != rule.name);
-        let built_in = BUILT_IN.iter().filter_map(|text| Rule::parse(text).ok()).filter(is_free);
-        let mut best: Option<(Rule<'r>, Rank)> = None;
-        for rule in rules.clone().chain(built_in) {
-            if let Some(rank) = self.rank(&rule)
-                && best.is_none_or(|(_, other)| rank > other)
-            {
-                best = Some((rule, rank));
-            }
-        }
-        best
-    }
 }

@@ -18,7 +18,7 @@ use crate::service::Unanswered;
 use crate::tool::Registry;
 
 /// What a model reads of a call whose arguments make no sense.
-const WRONG_ARGUMENTS: &str = r#"{"success":false,"error":"Invalid parameters: the arguments are not a JSON object","error_type":"invalid_parameters"}"#;
+const WRONG_ARGUMENTS: &str = r#"{"success":false,"error":"Invalid parameters: the arguments are not a JSON object, or too long","error_type":"invalid_parameters"}"#;
 
 /// What a model reads of a call that it may not make.
 const NOT_ALLOWED: &str =
@@ -90,7 +90,8 @@ enum State {
 #[derive(Debug)]
 pub struct Turn {
     state: State,
-    iteration: u8,
+    /// How often the model has been asked before.
+    pub(super) iteration: u8,
     has_tools: bool,
 }
 
@@ -108,19 +109,17 @@ impl Turn {
             return Err(NotStarted::Blank);
         }
         stage.history.begin(message).map_err(|Full| NotStarted::Long)?;
-        let has_tools = are_tools_on && stage.rule.tools.enabled && has_some(stage);
-        debug!("chat: a turn begins, iteration 0");
+        let has_tools = are_tools_on && stage.rule.tools.enabled && stage.rule.tools.has_some(stage.registry);
+        if are_tools_on && stage.rule.tools.enabled && !has_tools {
+            warn!("chat: no tools are available; the model answers without");
+        }
+        debug!("chat: iteration 0");
         Ok(Self { state: State::Asking, iteration: 0, has_tools })
     }
 
     /// The tools to offer with the next question.
     pub fn tools<'a>(&self, registry: &'a Registry) -> Option<&'a Registry> {
         self.has_tools.then_some(registry)
-    }
-
-    /// How often the model has been asked before.
-    pub const fn iteration(&self) -> u8 {
-        self.iteration
     }
 
     /// After [`Step::Run`]: the call to run.
@@ -176,7 +175,7 @@ impl Turn {
         while let Some(call) = stage.history.pending() {
             if call.is_wrong {
                 error!(
-                    "chat: the arguments for {} are not a JSON object: {}",
+                    "chat: the arguments for {} are not a JSON object, or too long: {}",
                     call.name,
                     call.arguments().text()
                 );
@@ -205,7 +204,6 @@ impl Turn {
     }
 
     fn fail<'r>(&mut self, failed: Failed<'r>, stage: &mut Stage<'_>) -> Step<'r> {
-        error!("chat: a turn failed: {}", failed.error_type());
         let running = (self.state == State::Running).then_some(INTERRUPTED);
         stage.history.give_up(running, failed.spoken());
         self.state = State::Over;
@@ -213,21 +211,14 @@ impl Turn {
     }
 }
 
-/// Whether there is a tool that the rule allows.
-fn has_some(stage: &Stage<'_>) -> bool {
-    let mut has_some = false;
-    stage.registry.each(|name, tool| {
-        has_some = stage.rule.tools.allows([name, tool.name]);
-        if has_some { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    if !has_some {
-        warn!("chat: no tools are available; the model answers without");
-    }
-    has_some
-}
-
 /// Whether the rule allows a call. That there is no such tool is told by who runs it.
 fn may_run(call: &Call<'_>, stage: &Stage<'_>) -> bool {
-    let allows = |tool: &crate::tool::Tool<'_>| stage.rule.tools.allows([call.name, tool.name]);
-    stage.registry.look(call.name, allows).unwrap_or(true)
+    let mut may_run = None;
+    stage.registry.each(|name, tool| {
+        if [name, tool.name].contains(&call.name) {
+            may_run = Some(stage.rule.tools.allows([name, tool.name]));
+        }
+        if may_run == Some(true) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    may_run.unwrap_or(true)
 }

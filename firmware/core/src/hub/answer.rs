@@ -6,6 +6,7 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use super::chat::{self, Room};
 use super::{content, settings};
+use crate::chat::prompts;
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::log::{error, warn};
 use crate::mqtt::{self, Happening, Job, Refusal, ReplyTo, Request, Slots, Topics};
@@ -62,7 +63,7 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
     match asked {
         Request::ContentPut => content::put(request, store, reply).await?,
         Request::ContentDelete => content::delete(request, store).await?,
-        Request::ConfigSet => settings::set(request, store).await?,
+        Request::ConfigSet => settings::set(request, room.rule, store, reply).await?,
         _ => {}
     }
     let mut writer = Writer::new(reply);
@@ -74,6 +75,7 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
             call.await?;
         }
         Request::ToolList => tool_list(request, registry, &mut writer)?,
+        Request::PromptList => prompt_list(&mut writer),
         Request::ContentList => content::list(request, store, &mut writer).await?,
         Request::ConfigGet => settings::get(request, store, &mut writer).await?,
         Request::Cancel => {
@@ -116,12 +118,29 @@ async fn tool_call<H: Handlers>(
     Ok(())
 }
 
+/// `{}` → `{"prompts": [{"name", "documentation"}…]}`.
+fn prompt_list(reply: &mut Writer<'_>) {
+    reply.field("success", true);
+    reply.key("prompts");
+    reply.array(|list| {
+        for prompt in prompts::PROMPTS {
+            list.object(|out| {
+                out.field("name", prompt.name);
+                out.key("documentation");
+                out.string(|text| prompts::describe(prompt, text));
+            });
+        }
+    });
+}
+
 /// `{"format"?, "allowed"?, "after"?}` → `{"tools": […], "next"?}`.
 fn tool_list(request: Value<'_>, registry: &Registry, reply: &mut Writer<'_>) -> Result<(), Refusal> {
     let text = |name| request.get(name).and_then(|value| value.as_text()).and_then(|text| text.decode());
     let format = match request.get("format") {
         None => Format::default(),
-        Some(_) => text("format").and_then(|name: Name| Format::named(&name)).ok_or(Refusal::WrongFormat)?,
+        Some(_) => text("format")
+            .and_then(|name: Name| Format::named(&name))
+            .ok_or(Refusal::NotOneOf("format", "mcp, anthropic, openai, ollama, markdown"))?,
     };
     let allowed = request.get("allowed");
     if allowed.is_some_and(|allowed| allowed.kind() != Kind::Array) {

@@ -1,6 +1,7 @@
 //! The hub: joins the MQTT session, the job slots with the tools, the store, and the controller link.
 
 mod answer;
+mod begin;
 mod chat;
 mod content;
 mod rules;
@@ -129,7 +130,7 @@ impl<'a> Hub<'a> {
         let (rx, tx) = uart;
         let inside = Inside { slots, services, talks, notices, link: port.status(), registry };
         let around = Around { port, registry, notices, hint: config.controller_hint, seed: platform.seed() };
-        let room = &Room { talks, registry, toolbox, slots, rule: config.rule, id: config.id };
+        let room = &Room { talks, registry, toolbox, slots, notices, rule: config.rule, id: config.id };
         let serve = |index| slots.serve(index, async |job: &mut Job| answer::answer(job, room).await);
         // Pinned one by one where they stay: moved, all of them would cross the stack.
         let mqtt = pin!(mqtt::run(mqtt, config, &mut dial, &platform, &inside));

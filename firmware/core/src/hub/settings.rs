@@ -8,12 +8,23 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
 use super::{rules, wake};
-use crate::chat::Rule;
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
 use crate::mqtt::{self, Refusal};
 use crate::store::flags::PROJECT;
 use crate::store::{Key, Section, Store};
+
+const UNKNOWN: Refusal = Refusal::NotOneOf("key", "project, tools, wake_phrases, rule.NAME");
+
+/// The setting that is `off` if models may call no tools, whatever a rule says.
+const TOOLS_KEY: &str = "tools";
+
+/// Whether models may call tools.
+pub(super) async fn tools_are_on<F: MultiwriteNorFlash>(store: &mut Store<'_, F>) -> bool {
+    let mut switch = [0; 3];
+    // What is longer than "off" is not that.
+    !matches!(store.get(Key::Setting(TOOLS_KEY), &mut switch).await, Ok(Some("off")))
+}
 
 /// `{"key"?}` → `{"settings": {…}}`: one of them, or all that fit.
 pub(super) async fn get<F: MultiwriteNorFlash>(
@@ -24,7 +35,7 @@ pub(super) async fn get<F: MultiwriteNorFlash>(
     let wanted: Option<String<{ limits::NAME }>> = mqtt::text(request, "key")?;
     let wanted = wanted.as_deref();
     if wanted.is_some_and(|key| !is_known(key)) {
-        return Err(Refusal::UnknownSetting);
+        return Err(UNKNOWN);
     }
     let mut store = store.lock().await;
     let project = store.project().await?;
@@ -35,13 +46,14 @@ pub(super) async fn get<F: MultiwriteNorFlash>(
     if is_wanted(PROJECT) {
         reply.field(PROJECT, project.as_str());
     }
-    let mut has_phrases = false;
+    let (mut has_phrases, mut has_switch) = (false, false);
     let show = |key: Key<'_>, text: &str| {
         let Key::Setting(key) = key else { return ControlFlow::Continue(()) };
         if key == PROJECT || !is_wanted(key) {
             return ControlFlow::Continue(());
         }
         has_phrases |= key == wake::KEY;
+        has_switch |= key == TOOLS_KEY;
         let before = reply.mark();
         match Value::parse(text.as_bytes()) {
             Ok(rule) if key.starts_with(rules::PREFIX) => reply.field(key, rule),
@@ -56,18 +68,24 @@ pub(super) async fn get<F: MultiwriteNorFlash>(
     if !has_phrases && is_wanted(wake::KEY) {
         reply.field(wake::KEY, wake::AT_FIRST);
     }
+    if !has_switch && is_wanted(TOOLS_KEY) {
+        reply.field(TOOLS_KEY, "on");
+    }
     reply.close(settings);
     Ok(())
 }
 
-/// `{"key", "value"}`: changes a setting; null makes it as it was at first.
+/// `{"key", "value"}`: changes a setting; null makes it as it was at first. `rule` is the one that the hub was started with,
+/// and `scratch` has room for two.
 pub(super) async fn set<F: MultiwriteNorFlash>(
     request: Value<'_>,
+    rule: &str,
     store: &Mutex<NoopRawMutex, Store<'_, F>>,
+    scratch: &mut [u8],
 ) -> Result<(), Refusal> {
-    let key: String<{ limits::NAME }> = mqtt::text(request, "key")?.ok_or(Refusal::UnknownSetting)?;
+    let key: String<{ limits::NAME }> = mqtt::text(request, "key")?.ok_or(UNKNOWN)?;
     if !is_known(&key) {
-        return Err(Refusal::UnknownSetting);
+        return Err(UNKNOWN);
     }
     let value = request.get("value").ok_or(Refusal::NotText("value"))?;
     let mut store = store.lock().await;
@@ -75,14 +93,14 @@ pub(super) async fn set<F: MultiwriteNorFlash>(
         return Ok(store.delete(Key::Setting(&key)).await.map(drop)?);
     }
     if let Some(name) = key.strip_prefix(rules::PREFIX) {
-        let rule = Rule::parse(value.text()).map_err(|_| Refusal::WrongRule)?;
-        if rule.name != *name || value.text().len() > limits::RULE {
-            return Err(Refusal::WrongRule);
-        }
+        rules::check(name, value.text(), rule, &mut store, scratch).await?;
         return Ok(store.set(Key::Setting(&key), value.text()).await?);
     }
     let text: String<{ limits::WAKE_PHRASES }> =
         mqtt::text(request, "value")?.ok_or(Refusal::NotText("value"))?;
+    if key == TOOLS_KEY && !matches!(text.as_str(), "on" | "off") {
+        return Err(Refusal::NotOneOf("value", "on, off"));
+    }
     if key == PROJECT {
         return Ok(store.set_project(Some(&text)).await?);
     }

@@ -222,6 +222,16 @@ impl<T: Encode + ?Sized> Encode for &T {
     }
 }
 
+/// Nothing is `null`.
+impl<T: Encode> Encode for Option<T> {
+    fn encode(&self, out: &mut Writer<'_>) {
+        match self {
+            Some(value) => value.encode(out),
+            None => Value::NULL.encode(out),
+        }
+    }
+}
+
 impl Encode for str {
     fn encode(&self, writer: &mut Writer<'_>) {
         writer.push(b"\"");

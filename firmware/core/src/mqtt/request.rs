@@ -2,6 +2,7 @@
 
 use core::fmt::{self, Write as _};
 
+use crate::chat::rule::RuleError;
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::limits;
 use crate::store::StoreError;
@@ -26,6 +27,8 @@ pub enum Request {
     Transcript,
     /// `cancel`: ends a conversation's turn.
     Cancel,
+    /// `prompt/list`: lists the prompts.
+    PromptList,
     /// `config/get`: tells settings.
     ConfigGet,
     /// `config/set`: changes a setting.
@@ -33,12 +36,13 @@ pub enum Request {
 }
 
 /// All requests by name.
-const REQUESTS: [(&str, Request); 10] = [
+const REQUESTS: [(&str, Request); 11] = [
     ("chat", Request::Chat),
     ("transcript", Request::Transcript),
     ("cancel", Request::Cancel),
     ("tool/call", Request::ToolCall),
     ("tool/list", Request::ToolList),
+    ("prompt/list", Request::PromptList),
     ("content/put", Request::ContentPut),
     ("content/delete", Request::ContentDelete),
     ("content/list", Request::ContentList),
@@ -72,18 +76,16 @@ pub enum Refusal {
     LongName,
     /// The tool's arguments are no object.
     WrongArguments,
-    /// The format of a list is none that the hub knows.
-    WrongFormat,
     /// The allowed tools are no list.
     WrongAllowed,
     /// The tool after which a list was to go on is not there.
     GoneAfter,
     /// A member that has to be a string is not, or is missing.
     NotText(&'static str),
+    /// A member is none of these.
+    NotOneOf(&'static str, &'static str),
     /// A member is longer than this many bytes.
     LongText(&'static str, usize),
-    /// There is no setting of that name.
-    UnknownSetting,
     /// What is to be deleted is not there.
     Absent,
     /// There is no such rule.
@@ -96,8 +98,12 @@ pub enum Refusal {
     TalkWaits,
     /// Too many conversations wait for an answer.
     TalksFull,
-    /// What is set is not a rule.
-    WrongRule,
+    /// A rule is not one.
+    WrongRule(RuleError),
+    /// A rule has another name than the setting.
+    RuleName,
+    /// A rule is too long.
+    LongRule,
     /// The store does not do it.
     Store(StoreError),
     /// The transaction has no room in a reply.
@@ -118,7 +124,7 @@ impl Refusal {
         match self {
             Self::Busy | Self::TalkWaits | Self::TalksFull => "busy",
             Self::Unknown => "unknown_request",
-            Self::TooLarge(_) | Self::Unanswerable => "too_large",
+            Self::TooLarge(_) | Self::Unanswerable | Self::LongRule => "too_large",
             Self::NotJson(_) => "invalid_json",
             Self::Absent | Self::NoRule | Self::NoPrompt => "not_found",
             Self::Store(StoreError::TooLarge { .. }) => "too_large",
@@ -170,10 +176,10 @@ impl fmt::Display for Refusal {
                 f.write_str("'after' is no tool; the tools may have changed: list them from the start")
             }
             Self::NotText(name) => write!(f, "'{name}' must be a string"),
+            Self::NotOneOf(name, these) => write!(f, "'{name}' must be one of: {these}"),
             Self::LongText(name, most) => {
                 write!(f, "'{name}' is too long; at most {most} bytes are possible")
             }
-            Self::UnknownSetting => f.write_str("'key' must be one of: project, wake_phrases, rule.NAME"),
             Self::Absent => f.write_str("There is no such document in the store"),
             Self::NoRule => f.write_str("There is no such rule; 'default' and 'brief' are built in"),
             Self::NoPrompt => {
@@ -188,8 +194,14 @@ impl fmt::Display for Refusal {
             Self::TalksFull => {
                 write!(f, "{} conversations wait for an answer; try again in a moment", limits::TALKS_AT_ONCE)
             }
-            Self::WrongRule => {
-                f.write_str("'value' must be a rule: an object with 'name', 'model', 'prompt'…")
+            Self::WrongRule(error) => write!(f, "The rule cannot be read: {error}"),
+            Self::RuleName => f.write_str("'name' in the rule must be that in the key, after 'rule.'"),
+            Self::LongRule => {
+                write!(
+                    f,
+                    "The rule with what it inherits is longer than {} bytes; shorten its prompt",
+                    limits::RULE
+                )
             }
             Self::Store(error) => write!(f, "Store: {error}"),
             Self::TooLarge(size) => {
@@ -205,9 +217,6 @@ impl fmt::Display for Refusal {
                 write!(f, "'name' is too long; a tool's name has at most {} bytes", limits::TOOL_NAME)
             }
             Self::WrongArguments => f.write_str("'arguments' must be an object"),
-            Self::WrongFormat => {
-                f.write_str("'format' must be one of: mcp, anthropic, openai, ollama, markdown")
-            }
             Self::WrongAllowed => f.write_str("'allowed' must be an array of tool names"),
             Self::LongTransaction => {
                 write!(f, "'transaction' is too long; at most {} bytes are possible", limits::TRANSACTION)

@@ -99,14 +99,19 @@ pub async fn execute<H: Handlers>(
             }))
         }
     };
-    let outcome = if reply.room() < EPILOGUE {
-        let words = format_args!("'{name}' was done, but its result is too large to send");
-        let failure = Failure::new(ErrorType::TooLarge, words);
-        Err(Fault::Told(
-            failure.instructing("It was done; do not repeat the call. Ask for less, if you can."),
-        ))
-    } else {
-        called
+    let outcome = match called {
+        Ok(_) if reply.room() < EPILOGUE => {
+            let words = format_args!("'{name}' was done, but its result is too large to send");
+            let failure = Failure::new(ErrorType::TooLarge, words);
+            Err(Fault::Told(
+                failure.instructing("It was done; do not repeat the call. Ask for less, if you can."),
+            ))
+        }
+        Err(Fault::Written) if reply.room() < EPILOGUE => {
+            let words = format_args!("'{name}' failed, and what the controller says is too long to send");
+            Err(Fault::Told(Failure::new(ErrorType::TooLarge, words)))
+        }
+        called => called,
     };
     let milliseconds = start.elapsed().as_millis();
     let arguments = excerpt(arguments.text());

@@ -64,7 +64,7 @@ fn read(payload: &[u8], result: &mut Writer<'_>) -> Result<Success, Failure> {
     let Some(answer) = answer else {
         return Err(Failure::failed(format_args!("The search service did not answer with a JSON object")));
     };
-    let Some(error) = answer.get("error") else {
+    let Some(error) = answer.get("error").filter(|error| error.kind() != Kind::Null) else {
         result.value(answer);
         return Ok(Success::PLAIN);
     };

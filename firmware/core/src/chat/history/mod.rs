@@ -119,6 +119,11 @@ impl History {
                 draft.header.flags = flags;
                 Ok(draft)
             };
+            // Nothing else is to be forgotten for arguments that no tool can have meant.
+            if Measure::Plain.length(&call.arguments) > limits::RESULT {
+                self.append(&draft(&Wrong(&call.arguments), WRONG)?)?;
+                continue;
+            }
             self.append(&draft(&call.arguments, 0)?)?;
             // Only now that they are decoded can they be looked at.
             let Some(record) = self.turn().last() else { return Err(Full) };

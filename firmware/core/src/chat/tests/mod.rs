@@ -170,7 +170,7 @@ impl World {
             Step::Finish(ending) => {
                 let mut buffer = std::vec![0; self.room];
                 let mut writer = Writer::new(&mut buffer);
-                writer.object(|out| ending.write(&rule, &self.history, out));
+                writer.object(|out| ending.write(&rule, &self.history, 160, out));
                 let length = writer.finish().unwrap();
                 self.reply = Some(serde_json::from_slice(&buffer[..length]).unwrap());
                 Todo::Finish

@@ -4,7 +4,10 @@ use std::string::ToString;
 
 use serde_json::json;
 
-use crate::chat::rule::{BUILT_IN, Rank, Rule, Service, Wanted};
+use proptest::prelude::*;
+
+use crate::chat::rule::{BUILT_IN, Rule, Service};
+use crate::json::Writer;
 use crate::limits;
 
 #[test]
@@ -106,35 +109,62 @@ fn errors_name_the_member_and_what_it_must_be() {
     }
 }
 
-#[test]
-fn the_rule_is_chosen_by_name_then_intent_then_default() {
-    let texts = [
-        json!({ "name": "lights", "intents": ["light", "voice"] }).to_string(),
-        json!({ "name": "other", "intents": ["light"] }).to_string(),
-        json!({ "name": "default", "model": "mine" }).to_string(),
-    ];
-    let chosen = |name, intent, count: usize| {
-        let rules = texts[..count].iter().map(|text| Rule::parse(text).unwrap());
-        let (rule, rank) = Wanted { name, intent }.choose(rules).unwrap();
-        (rule.name.to_string(), rule.model.to_string(), rank)
-    };
-    let claude = "claude-haiku-4-5".to_string();
-    let is = |name: &str, model: &str, rank| (name.to_string(), model.to_string(), rank);
-    assert_eq!(chosen(Some("other"), Some("voice"), 3), is("other", &claude, Rank::Named));
-    assert_eq!(chosen(Some("brief"), Some("light"), 3), is("brief", &claude, Rank::Named));
-    // Of several the first; and the owner's before those built in.
-    assert_eq!(chosen(None, Some("light"), 3), is("lights", &claude, Rank::Intent));
-    assert_eq!(chosen(None, Some("voice"), 3), is("lights", &claude, Rank::Intent));
-    assert_eq!(chosen(None, Some("voice"), 0), is("brief", &claude, Rank::Intent));
-    assert_eq!(chosen(Some("gone"), Some("light"), 3), is("lights", &claude, Rank::Intent));
-    assert_eq!(chosen(Some("gone"), Some("nothing"), 3), is("default", "mine", Rank::Default));
-    assert_eq!(chosen(None, None, 0), is("default", &claude, Rank::Default));
+fn written(rule: &Rule<'_>) -> std::string::String {
+    let mut buffer = [0; 4096];
+    let mut writer = Writer::new(&mut buffer);
+    rule.write(&mut writer);
+    let length = writer.finish().unwrap();
+    core::str::from_utf8(&buffer[..length]).unwrap().to_string()
 }
 
-#[test]
-fn a_built_in_rule_whose_name_is_taken_is_gone() {
-    let text = json!({ "name": "brief", "model": "mine" }).to_string();
-    let rules = [Rule::parse(&text).unwrap()];
-    let (rule, rank) = Wanted { name: None, intent: Some("voice") }.choose(rules.into_iter()).unwrap();
-    assert_eq!((rule.name.to_string(), rank), ("default".into(), Rank::Default));
+proptest! {
+    /// What a rule says, and what it leaves out, is the same after it was written, on whatever rule it stands then.
+    #[test]
+    fn a_rule_that_is_written_stands_on_nothing(
+        service in prop::option::of(prop::sample::select(std::vec!["anthropic", "openai", "ollama"])),
+        model in prop::option::of("[a-z0-9:./-]{1,96}"),
+        prompt in prop::option::of(any::<std::string::String>()),
+        max_tokens in prop::option::of(1..=limits::TOKENS_MOST),
+        temperature in prop::option::of(prop::option::of(0.0..=2.0)),
+        thinking in prop::option::of(prop::option::of(any::<bool>())),
+        context in prop::option::of(prop::option::of(Just("a/b+c,d"))),
+        enabled in any::<bool>(),
+        allowed in prop::option::of(prop::collection::vec("[a-z_]{1,8}", 0..4)),
+        iterations in 0..=limits::ITERATIONS_MOST,
+    ) {
+        let mut rule = json!({ "name": "a" });
+        let members = [
+            ("service", service.map(|it| json!(it))),
+            ("model", model.map(|it| json!(it))),
+            ("prompt", prompt.map(|it| json!(it))),
+            ("max_tokens", max_tokens.map(|it| json!(it))),
+            ("temperature", temperature.map(|it| json!(it))),
+            ("thinking", thinking.map(|it| json!(it))),
+            ("context", context.map(|it| json!(it))),
+            ("tools", Some(json!({ "enabled": enabled, "allowed_tools": allowed, "max_iterations": iterations }))),
+        ];
+        for (name, value) in members {
+            if let Some(value) = value {
+                rule[name] = value;
+            }
+        }
+        let text = rule.to_string();
+        let base = r#"{"name":"b","service":"openai","model":"m","prompt":"p","max_tokens":9,"temperature":1,"thinking":true,"context":"x/y"}"#;
+        let base = Rule::parse(base).unwrap();
+        let once = written(&base.over(&text).unwrap());
+        prop_assert_eq!(&once, &written(&Rule::parse(&once).unwrap()));
+        prop_assert_eq!(&once, &written(&base.over(&once).unwrap()));
+        // And it says what the rule said.
+        let seen: serde_json::Value = serde_json::from_str(&once).unwrap();
+        for (name, value) in rule.as_object().unwrap() {
+            match (name.as_str(), value.as_f64(), seen[name].as_f64()) {
+                ("tools", ..) => {
+                    prop_assert_eq!(&seen[name]["enabled"], &value["enabled"]);
+                    prop_assert_eq!(&seen[name]["allowed_tools"], &value["allowed_tools"]);
+                }
+                (_, Some(value), Some(seen)) => prop_assert!((value - seen).abs() < 1e-15),
+                _ => prop_assert_eq!(&seen[name], value),
+            }
+        }
+    }
 }

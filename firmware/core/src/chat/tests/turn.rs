@@ -71,7 +71,7 @@ fn calls_are_run_one_after_the_other_until_the_model_stops() {
         assert_eq!(world.done(time.clone()), run("echo", json!({"text": "hello"})));
         let echo = json!({"success": true, "result": "hello"});
         assert_eq!(world.done(echo.clone()), Todo::Ask);
-        assert_eq!(world.turn.as_ref().unwrap().iteration(), 1);
+        assert_eq!(world.turn.as_ref().unwrap().iteration, 1);
         assert_eq!(
             world.hears(Some("Louder"), &[("c", "hub_volume", json!({"level": 5}))]),
             run("volume", json!({"level": 5}))
@@ -116,7 +116,7 @@ fn the_number_of_iterations_is_the_rules_or_the_usual_one() {
     let asked = |more: Value| {
         let mut world = World::new(Service::OpenAi, more);
         world.says("Go");
-        assert_eq!(world.turn.as_ref().unwrap().iteration(), 0);
+        assert_eq!(world.turn.as_ref().unwrap().iteration, 0);
         let mut asked = 1;
         loop {
             world.hears(None, &[("", "hub_datetime", json!({}))]);
@@ -220,7 +220,7 @@ fn arguments_that_are_no_json_are_passed_over_and_the_next_call_is_made() {
     world.hears(Some("Done"), &[]);
     let calls = &world.reply()["tool_calls"];
     let wrong = json!({
-        "success": false, "error": "Invalid parameters: the arguments are not a JSON object",
+        "success": false, "error": "Invalid parameters: the arguments are not a JSON object, or too long",
         "error_type": "invalid_parameters",
     });
     assert_eq!(
@@ -265,7 +265,11 @@ fn failures_are_told_and_leave_no_half_turn() {
             "provider_error",
             "the provider's reply lacks a reply",
         ),
-        (Event::Unanswered(Unanswered::Silent), "timeout", "no relay answered in time"),
+        (
+            Event::Unanswered(Unanswered::Silent),
+            "timeout",
+            "no relay answered in time; check that one runs, and that its model is fast enough",
+        ),
         (Event::Unanswered(Unanswered::Offline), "unavailable", "the hub has no connection to the broker"),
         (
             Event::Unanswered(Unanswered::LongAnswer(9999)),
@@ -342,6 +346,22 @@ fn messages_without_words_or_with_too_many_start_nothing() {
 fn calls_larger_than_a_conversation_end_the_turn() {
     let mut world = World::new(Service::Ollama, json!({}));
     world.says("Go");
-    assert_eq!(world.hears(None, &[("", "hub_echo", json!({"text": "x".repeat(6000)}))]), Todo::Finish);
+    let call = ("", "hub_echo", json!({"text": "x".repeat(2400)}));
+    assert_eq!(world.hears(None, &[call.clone(), call.clone(), call]), Todo::Finish);
     assert_eq!(world.reply()["error_type"], "too_large");
+}
+
+#[test]
+fn arguments_that_are_too_long_are_passed_over_like_wrong_ones() {
+    for long in [json!({"text": "x".repeat(6000)}), json!("x".repeat(4000))] {
+        let mut world = World::new(Service::Anthropic, json!({}));
+        world.says("First");
+        assert_eq!(world.hears(Some("Yes"), &[]), Todo::Finish);
+        world.says("Go");
+        let calls = [("a", "hub_echo", long), ("b", "hub_echo", json!({}))];
+        assert_eq!(world.hears(None, &calls), run("echo", json!({})));
+        assert_eq!(world.done(json!({"success": true})), Todo::Ask);
+        let shown = world.body().to_string();
+        assert!(shown.contains("not a JSON object, or too long") && shown.contains("First"), "{shown}");
+    }
 }
