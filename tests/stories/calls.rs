@@ -36,7 +36,7 @@ fn on() -> Value {
 }
 
 /// A hub with its controller connected, and somebody who uses both.
-async fn a_home(world: &World) -> (Controller, Person) {
+pub async fn a_home(world: &World) -> (Controller, Person) {
     let mut controller = world.controller();
     let mut person = world.person("ann").await;
     controller.greets_with(tools()).await;

@@ -108,5 +108,6 @@ pub(super) async fn set<F: MultiwriteNorFlash>(
 }
 
 fn is_known(key: &str) -> bool {
-    key == PROJECT || key == wake::KEY || key.len() > rules::PREFIX.len() && key.starts_with(rules::PREFIX)
+    [PROJECT, TOOLS_KEY, wake::KEY].contains(&key)
+        || key.len() > rules::PREFIX.len() && key.starts_with(rules::PREFIX)
 }

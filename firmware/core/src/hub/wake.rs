@@ -39,7 +39,8 @@ pub(super) fn addressed(text: &str, phrases: &str) -> Option<usize> {
             }
             rest = after;
         }
-        let left = rest.trim_start_matches(is_between).len();
+        // What follows may call a prompt.
+        let left = rest.trim_start_matches(|next| is_between(next) && next != '@').len();
         text.get(..text.len() - left).map(|before| before.chars().count())
     })
 }
@@ -120,6 +121,7 @@ mod tests {
             ("ΔΟΜ", None),
             ("ДОМ! свет", Some("свет")),
             ("OK computer", Some("")),
+            ("ok computer, @status", Some("@status")),
             ("okcomputer", None),
             ("Hey Hütten are nice", None),
             ("the hey Hütte", None),

@@ -1,0 +1,281 @@
+//! Turns that do not go as they should.
+
+use hub_core::limits;
+use serde_json::{Value, json};
+use tokio::time::{Duration, Instant, sleep};
+
+use crate::calls;
+use crate::model::{QUESTION, REPLY, a_home, calls, openai, stop};
+use crate::world::{Person, Request, World, log_text};
+
+/// spec: reply-22
+#[tokio::test(start_paused = true)]
+async fn another_reason_to_stop_is_logged_and_gives_what_there_is() {
+    let world = World::new();
+    world
+        .tell(async {
+            let (mut person, mut model) = a_home(&world).await;
+            for service in ["anthropic", "openai", "ollama"] {
+                person.rules(json!({ "name": service, "service": service, "model": "m", "tools": { "enabled": true } })).await;
+            }
+            let anthropic = |text: &str, reason: &str| json!({ "content": [{ "type": "text", "text": text }], "stop_reason": reason });
+            let chat = |text: &str, reason: &str| openai(json!({ "role": "assistant", "content": text }), reason);
+            let ollama = |text: &str, reason: &str| json!({ "message": { "role": "assistant", "content": text }, "done": true, "done_reason": reason });
+            let issue = "I encountered an issue...";
+            for (service, body, reason, content) in [
+                ("anthropic", anthropic("Half an", "max_tokens"), "length", "Half an"),
+                ("anthropic", anthropic("", "refusal"), "refusal", issue),
+                ("anthropic", anthropic("Wait", "pause_turn"), "pause_turn", "Wait"),
+                ("openai", chat("Half an", "length"), "length", "Half an"),
+                ("openai", chat("", "content_filter"), "content_filter", issue),
+                ("ollama", ollama("Half an", "length"), "length", "Half an"),
+                ("ollama", ollama("", "load"), "load", issue),
+            ] {
+                person.says(json!({ "text": "Go", "rule": service, "conversation": service }));
+                let question = model.hears(&format!("hearthwave/story/llm/request/{service}")).await;
+                model.answers(&question, &body);
+                let reply = person.hears(REPLY).await.json();
+                let expected = json!({ "content": content, "service": service, "model": "m", "tool_calls": [], "conversation": service });
+                assert_eq!(reply, expected);
+                let line = format!("WARN chat: unexpected finish reason {reason}");
+                assert!(log_text().contains(&line), "{line}: {}", log_text());
+            }
+        })
+        .await;
+}
+
+/// spec: reply-17, reply-28
+#[tokio::test(start_paused = true)]
+async fn arguments_are_parsed_and_those_that_cannot_be_are_logged_and_passed_over() {
+    let world = World::new();
+    world
+        .tell(async {
+            let (mut person, mut model) = a_home(&world).await;
+            person.rules(json!({ "name": "openai", "service": "openai", "model": "m", "tools": { "enabled": true } })).await;
+            person.says(json!({ "text": "Go", "rule": "openai" }));
+            let topic = "hearthwave/story/llm/request/openai";
+            let question = model.hears(topic).await;
+            let call = |id: &str, arguments: Value| json!({ "id": id, "type": "function", "function": { "name": "hub_math_eval", "arguments": arguments } });
+            let calls = [
+                call("text", json!("{\"expression\": \"6*7\"}")),
+                call("object", json!({ "expression": "6*7" })),
+                call("broken", json!("{\"expression\": \"6*")),
+                call("list", json!("[1]")),
+                call("long", json!("x".repeat(4000))),
+                call("last", json!("{\"expression\":\"2+2\"}")),
+            ];
+            let message = json!({ "role": "assistant", "content": null, "tool_calls": calls });
+            model.answers(&question, &openai(message, "tool_calls"));
+            let question = model.hears(topic).await;
+            let body = question.json();
+            let results: Vec<_> = body["messages"].as_array().expect("messages").iter().filter(|message| message["role"] == "tool").cloned().collect();
+            let seen: Vec<_> = results.iter().map(|result| (result["tool_call_id"].as_str().expect("an id").to_owned(), result["content"].as_str().expect("words").contains("\"success\":true"))).collect();
+            let expected = [("text", true), ("object", true), ("broken", false), ("list", false), ("long", false), ("last", true)];
+            assert_eq!(seen, expected.map(|(id, done)| (id.to_owned(), done)), "{body}");
+            model.answers(&question, &openai(json!({ "role": "assistant", "content": "42" }), "stop"));
+            let reply = person.hears(REPLY).await.json();
+            for place in [0, 1] {
+                let call = &reply["tool_calls"][place];
+                assert_eq!((&call["params"], &call["result"]["result"]), (&json!({ "expression": "6*7" }), &json!({ "result": 42 })), "{reply}");
+            }
+            let errors = log_text().matches("ERROR chat: the arguments for hub_math_eval are not a JSON object").count();
+            assert_eq!(errors, 3, "{}", log_text());
+        })
+        .await;
+}
+
+/// Why there is no answer is told where people look: in the reply, in the log, and on the topic `log`.
+#[tokio::test(start_paused = true)]
+async fn the_reason_of_a_failure_is_told_where_people_look() {
+    let world = World::new();
+    world
+        .tell(async {
+            let (mut person, mut model) = a_home(&world).await;
+            person.says(json!({ "text": "Hi" }));
+            let question = model.hears(QUESTION).await;
+            model.answers(&question, &json!({ "error": { "status": 401, "type": "authentication_error", "message": "invalid x-api-key" } }));
+            let reply = person.hears(REPLY).await.json();
+            let words = "the provider reports an error 401 (authentication_error): invalid x-api-key";
+            assert_eq!((&reply["error"], &reply["error_type"]), (&json!(words), &json!("provider_error")));
+            let notice = person.hears("hearthwave/story/log").await.json();
+            assert_eq!(notice, json!({ "level": "error", "text": format!("chat: conversation default has no answer: {words}") }));
+            assert!(log_text().contains(&format!("ERROR chat: conversation default has no answer: {words}")));
+            // Nobody answers at all.
+            person.says(json!({ "text": "Hi" }));
+            let reply = person.hears(REPLY).await.json();
+            assert_eq!(reply["message"], "Sorry, I cannot reach my language model right now.");
+            assert!(reply["error"].as_str().expect("words").contains("check that one runs"), "{reply}");
+        })
+        .await;
+}
+
+/// The tools of both are all there: the second question waits until the first has left.
+#[tokio::test(start_paused = true)]
+async fn two_questions_at_once_both_have_all_tools() {
+    let world = World::new();
+    world
+        .tell(async {
+            let (_controller, mut person) = calls::a_home(&world).await;
+            let mut model =
+                Person::connect(&world.server(), "model", &["hearthwave/story/llm/request/#"]).await;
+            for id in ["one", "two"] {
+                person.says(json!({ "text": "Hi", "conversation": id }));
+            }
+            let mut counts = Vec::new();
+            for _ in 0..2 {
+                let question = model.hears(QUESTION).await;
+                counts.push(question.json()["tools"].as_array().expect("tools").len());
+                model.answers(&question, &stop("Hello."));
+                person.hears(REPLY).await;
+            }
+            assert_eq!(counts, [hub_core::tools::TOOLS.len() + 2; 2]);
+            assert!(!log_text().contains("not all tools fit"), "{}", log_text());
+        })
+        .await;
+}
+
+/// A turn ends when its time is over, in the middle of a call if need be; that call is not made again.
+#[tokio::test(start_paused = true)]
+async fn a_turn_ends_in_time_whatever_its_tools_do() {
+    let world = World::new();
+    world
+        .tell(async {
+            let (mut controller, mut person) = calls::a_home(&world).await;
+            let mut model =
+                Person::connect(&world.server(), "model", &["hearthwave/story/llm/request/#"]).await;
+            person.says(json!({ "text": "Go" }));
+            let start = Instant::now();
+            let round = calls(&std::array::from_fn::<_, 8, _>(|_| ("list_devices", json!({}))));
+            let mut heard = 0;
+            let reply = loop {
+                tokio::select! {
+                    question = model.hears(QUESTION) => model.answers(&question, &round),
+                    // Each takes long, but not too long by itself.
+                    call = controller.hears_of("tools/call") => {
+                        heard += 1;
+                        sleep(Duration::from_secs(11)).await;
+                        controller.replies(&call, "none").await;
+                    }
+                    reply = person.hears(REPLY) => break reply.json(),
+                }
+            };
+            // Of the second round, the third call is being made when the time is over.
+            assert_eq!(heard, 11);
+            assert_eq!(start.elapsed(), Duration::from_secs(121), "the hub said so after 120 s");
+            assert_eq!(reply["error_type"], "timeout");
+            assert_eq!(reply["message"], "Sorry, that took too long.");
+            let calls = reply["tool_calls"].as_array().expect("calls");
+            let unknown = calls.iter().filter(|call| call["result"].to_string().contains("outcome_unknown"));
+            assert_eq!(unknown.count(), 1, "{reply}");
+        })
+        .await;
+}
+
+/// What satellites show is shown as it happens.
+#[tokio::test(start_paused = true)]
+async fn events_do_not_wait_for_the_end_of_a_turn() {
+    let world = World::new();
+    world
+        .tell(async {
+            let (mut controller, mut person) = calls::a_home(&world).await;
+            let mut model =
+                Person::connect(&world.server(), "model", &["hearthwave/story/llm/request/#"]).await;
+            person.says(json!({ "text": "Go" }));
+            let question = model.hears(QUESTION).await;
+            model.answers(&question, &calls(&[("list_devices", json!({})), ("list_devices", json!({}))]));
+            for _ in 0..2 {
+                let start = Instant::now();
+                while person.hears("hearthwave/story/event/chat").await.json()["state"] != "calling" {}
+                assert_eq!(start.elapsed(), Duration::ZERO);
+                let call = controller.hears_of("tools/call").await;
+                sleep(Duration::from_secs(5)).await;
+                controller.replies(&call, "none").await;
+            }
+        })
+        .await;
+}
+
+/// After `cancelled: true` nothing begins any more.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_begun_after_a_cancel() {
+    let world = World::new();
+    world
+        .tell(async {
+            let (mut controller, mut person) = calls::a_home(&world).await;
+            let mut model =
+                Person::connect(&world.server(), "model", &["hearthwave/story/llm/request/#"]).await;
+            person.says(json!({ "text": "Go", "conversation": "den" }));
+            let question = model.hears(QUESTION).await;
+            model.answers(
+                &question,
+                &calls(&[
+                    ("list_devices", json!({})),
+                    ("control_zwave_device", json!({ "device_name": "x", "command": "on" })),
+                ]),
+            );
+            controller.hears_of("tools/call").await;
+            person.asks(Request::new("cancel", br#"{"conversation":"den"}"#));
+            let cancelled = person.hears("hearthwave/story/response/cancel").await.json();
+            assert_eq!(cancelled["cancelled"], true);
+            let reply = person.hears(REPLY).await.json();
+            assert_eq!(reply["error_type"], "cancelled");
+            assert_eq!(reply["tool_calls"][0]["result"]["error_type"], "outcome_unknown", "{reply}");
+            let told = controller.hears_of("notifications/cancelled").await;
+            assert!(told["params"]["requestId"].is_number(), "{told}");
+            let event = person.hears("hearthwave/story/event/tool").await.json();
+            assert_eq!((&event["name"], &event["success"]), (&json!("list_devices"), &json!(false)));
+            // The other call never reaches the controller.
+            let quiet = tokio::time::timeout(Duration::from_secs(5), controller.hears_of("tools/call")).await;
+            assert!(quiet.is_err(), "{quiet:?}");
+        })
+        .await;
+}
+
+/// Who is refused takes nobody's place.
+#[tokio::test(start_paused = true)]
+async fn a_refused_request_makes_nobody_forget_anything() {
+    let world = World::new();
+    world
+        .tell(async {
+            let (mut person, mut model) = a_home(&world).await;
+            for number in 0..limits::TALKS {
+                person.says(json!({ "text": "Hello", "conversation": number.to_string() }));
+                let question = model.hears(QUESTION).await;
+                model.answers(&question, &stop("Hi."));
+                person.hears(REPLY).await;
+            }
+            for wrong in
+                [json!({ "text": " " }), json!({ "text": "x", "rule": "nope" }), json!({ "text": "@nope" })]
+            {
+                let mut wrong = wrong;
+                wrong["conversation"] = json!("new");
+                person.says(wrong);
+                assert_eq!(person.hears(REPLY).await.json()["success"], false);
+            }
+            person.says(json!({ "text": "And?", "conversation": "0" }));
+            let question = model.hears(QUESTION).await;
+            assert_eq!(question.json()["messages"].as_array().map(Vec::len), Some(3));
+        })
+        .await;
+}
+
+/// However long the answer and whatever goes back with it, there is a reply.
+#[tokio::test(start_paused = true)]
+async fn what_goes_back_with_a_reply_always_fits() {
+    let world = World::new();
+    world
+        .tell(async {
+            let (mut person, mut model) = a_home(&world).await;
+            for pad in [0, 100, 230] {
+                let satellite = json!({ "room": "den", "pad": "p".repeat(pad) });
+                let transaction = json!("t".repeat(120));
+                person.says(json!({ "text": "hi", "satellite": satellite, "transaction": transaction, "conversation": "c\"\n".repeat(16) }));
+                let question = model.hears(QUESTION).await;
+                model.answers(&question, &stop(&"w\"".repeat(2000)));
+                let reply = person.hears(REPLY).await.json();
+                assert_eq!((&reply["satellite"], &reply["transaction"]), (&satellite, &transaction), "{reply}");
+                assert!(reply["content"].as_str().expect("words").len() > 1000, "{reply}");
+            }
+        })
+        .await;
+}
