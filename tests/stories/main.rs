@@ -2,6 +2,7 @@
 
 mod calls;
 mod chat;
+mod discovery;
 mod faults;
 mod link;
 mod model;
