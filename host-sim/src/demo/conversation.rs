@@ -11,12 +11,16 @@ pub(super) struct Conversation {
     pub(super) model: String,
     /// The last thing that the person said.
     pub(super) question: String,
+    /// What they said before that.
+    pub(super) before: String,
     /// The tools that can be called.
     pub(super) offers: Vec<Offer>,
     /// What has been called, in all of the conversation.
     pub(super) calls: Vec<Made>,
     /// Where in `calls` those begin that are about the question.
     pub(super) since: usize,
+    /// Where in `calls` those begin that are about what they said before.
+    pub(super) earlier: usize,
     /// Times that something was called since the question.
     pub(super) rounds: usize,
     /// How many messages there are. Ids are made of it.
@@ -59,7 +63,8 @@ pub(super) enum Reply {
 impl Conversation {
     /// The person says something: what was called before is about something else.
     pub(super) fn asked(&mut self, text: &str) {
-        self.question = text.into();
+        self.before = std::mem::replace(&mut self.question, text.into());
+        self.earlier = self.since;
         self.since = self.calls.len();
         self.rounds = 0;
     }
@@ -97,7 +102,12 @@ impl Conversation {
         self.recent().filter(|made| made.call == *call).find_map(|made| made.outcome.as_ref())
     }
 
-    fn recent(&self) -> impl Iterator<Item = &Made> {
+    /// What was called for what they said before.
+    pub(super) fn made_before(&self) -> impl Iterator<Item = &Made> {
+        self.calls.iter().take(self.since).skip(self.earlier)
+    }
+
+    pub(super) fn recent(&self) -> impl Iterator<Item = &Made> {
         self.calls.iter().skip(self.since)
     }
 }

@@ -12,7 +12,9 @@ pub(super) struct Device {
     pub(super) name: String,
     pub(super) room: String,
     pub(super) kind: String,
+    /// Null if nobody knows.
     pub(super) state: Value,
+    pub(super) is_dead: bool,
 }
 
 /// What is known about the home.
@@ -57,33 +59,73 @@ pub(super) fn known(conversation: &Conversation) -> Known {
         .calls
         .iter()
         .filter(|made| made.call.name.ends_with("list_devices") && is_whole(&made.call.arguments));
-    let mut listed = lists.filter_map(|made| {
-        let content = &made.outcome.as_ref()?.content;
-        let result = content.get("result").unwrap_or(content);
-        Some(result["devices"].as_array()?.iter().filter_map(device).collect())
-    });
+    let mut listed = lists.filter_map(|made| listed(&made.outcome.as_ref()?.content));
     match listed.next_back() {
-        Some(devices) => Known { devices, is_listed: true },
-        None => {
-            let devices = Home::fast(0).devices().into_iter().map(|device| Device {
-                name: device.name.into(),
-                room: device.room.into(),
-                kind: device.state.kind().into(),
-                state: device.state.json(),
-            });
-            Known { devices: devices.collect(), is_listed: false }
+        Some((devices, true)) => Known { devices, is_listed: true },
+        Some((mut devices, false)) => {
+            // The hub cuts old results when room is short. If this is the simulated home, the rest is known by name.
+            let home = simulated();
+            let is_it = devices.iter().all(|device| home.iter().any(|other| other.name == device.name));
+            let rest = home
+                .into_iter()
+                .filter(|_| is_it)
+                .filter(|other| devices.iter().all(|device| device.name != other.name));
+            let rest: Vec<_> = rest.map(|device| Device { state: Value::Null, ..device }).collect();
+            devices.extend(rest);
+            Known { devices, is_listed: true }
         }
+        None => Known { devices: simulated(), is_listed: false },
     }
 }
 
-pub(super) fn device(listed: &Value) -> Option<Device> {
+fn simulated() -> Vec<Device> {
+    let devices = Home::fast(0).devices().into_iter().map(|device| Device {
+        name: device.name.into(),
+        room: device.room.into(),
+        kind: device.state.kind().into(),
+        state: device.state.json(),
+        is_dead: !device.is_alive,
+    });
+    devices.collect()
+}
+
+/// The devices in a result, and whether that is all of it: of one that was cut, those before the cut.
+pub(super) fn listed(content: &Value) -> Option<(Vec<Device>, bool)> {
+    let result = content.get("result").unwrap_or(content);
+    if let Some(devices) = result["devices"].as_array() {
+        return Some((devices.iter().filter_map(device).collect(), true));
+    }
+    let (_, devices) = content.as_str()?.split_once("\"devices\":[")?;
+    let mut rest = devices.trim_start_matches(',');
+    let mut found = Vec::new();
+    loop {
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        let Some(Ok(value)) = values.next() else { break };
+        found.extend(device(&value));
+        rest = rest[values.byte_offset()..].trim_start_matches(',');
+    }
+    (!found.is_empty()).then_some((found, false))
+}
+
+fn device(listed: &Value) -> Option<Device> {
     let text = |name: &str| listed[name].as_str().unwrap_or_default().to_owned();
     Some(Device {
         name: listed["name"].as_str()?.into(),
         room: text("room"),
         kind: text("kind"),
         state: listed["state"].clone(),
+        is_dead: listed["dead"] == true,
     })
+}
+
+impl Device {
+    /// Whether people call it a light.
+    pub(super) fn is_light(&self) -> bool {
+        let name = self.name.to_lowercase();
+        let is_named =
+            name.split_whitespace().any(|word| ["light", "lamp", "lights", "lamps"].contains(&word));
+        is_named || self.kind == "dimmer"
+    }
 }
 
 /// Who is meant.
@@ -97,12 +139,14 @@ pub(super) enum Meant<'a> {
 impl Known {
     /// The devices that are meant by a target and can do something.
     pub(super) fn meant(&self, target: &Target, ability: Ability) -> Meant<'_> {
-        let able = || self.devices.iter().filter(|device| ability.is_of(&device.kind));
+        let (left_out, _) = self.named(&target.except);
+        let is_able = |device: &&Device| ability.is_of(&device.kind) && !left_out.contains(device);
+        let able = || self.devices.iter().filter(is_able);
         let name = target.words.join(" ");
         if let Some(device) = able().find(|device| device.name.to_lowercase() == name) {
             return Meant::These(vec![device]);
         }
-        let those: Vec<_> = able().filter(|device| fits(device, target)).collect();
+        let those: Vec<_> = able().filter(|device| fits(device, &target.words)).collect();
         match those.len() {
             0 => Meant::Nobody,
             1 => Meant::These(those),
@@ -110,20 +154,81 @@ impl Known {
             _ => Meant::OneOf(those),
         }
     }
+
+    /// The devices that are named one after the other, by name, room or what they are; and the words that name none.
+    pub(super) fn named(&self, words: &[String]) -> (Vec<&Device>, Vec<String>) {
+        let (mut found, mut unknown) = (Vec::new(), Vec::new());
+        for phrase in words.split(|word| ["and", "or", "nor", "|"].contains(&word.as_str())) {
+            let target = Target::new(phrase);
+            let mut rest = target.words.as_slice();
+            while !rest.is_empty() {
+                let fitting =
+                    |length: &usize| self.devices.iter().any(|device| fits(device, &rest[..*length]));
+                match (1..=rest.len()).rev().find(fitting) {
+                    Some(length) => {
+                        let name = rest[..length].join(" ");
+                        let is_it = |device: &&Device| device.name.to_lowercase() == name;
+                        match self.devices.iter().find(is_it) {
+                            Some(device) => found.push(device),
+                            None => found
+                                .extend(self.devices.iter().filter(|device| fits(device, &rest[..length]))),
+                        }
+                        rest = &rest[length..];
+                    }
+                    None => {
+                        unknown.push(rest[0].clone());
+                        rest = &rest[1..];
+                    }
+                }
+            }
+        }
+        (found, unknown)
+    }
 }
 
 /// Whether every word is one of the device's name, its room or what it is.
-fn fits(device: &Device, target: &Target) -> bool {
+fn fits(device: &Device, words: &[String]) -> bool {
     let own = format!("{} {}", device.name, device.room).to_lowercase();
     let has = |word: &str| own.split_whitespace().any(|other| other == word);
-    let is_light = has("light") || has("lamp") || device.kind == "dimmer";
-    target.words.iter().all(|word| match word.as_str() {
-        "light" | "lamp" => is_light,
+    words.iter().all(|word| match word.as_str() {
+        "light" | "lamp" | "lighting" => device.is_light(),
         "everything" | "all" => matches!(device.kind.as_str(), "switch" | "dimmer"),
         "device" | "sensor" => true,
         "lock" => device.kind == "lock",
-        "thermostat" | "heating" => device.kind == "thermostat",
+        "thermostat" | "heating" | "heater" => device.kind == "thermostat",
         "motion" | "movement" => device.kind == "motion_sensor",
         word => has(word),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn of_a_list_that_was_cut_the_beginning_counts() {
+        let cut = r#"{"success":true,"result":{"devices":[{"kind":"switch","name":"Fan","state":{"on":true}},{"kind":"sw... [cut"#;
+        let (devices, is_all) = listed(&json!(cut)).expect("some");
+        assert_eq!((devices.len(), devices[0].name.as_str(), is_all), (1, "Fan", false));
+        assert_eq!(listed(&json!("... [cut: the rest did not fit]")), None);
+    }
+
+    #[test]
+    fn things_are_named_one_after_the_other() {
+        let known = Known { devices: simulated(), is_listed: true };
+        for (said, names, unknown) in [
+            ("hall light fan", "Hall Light", "fan"),
+            ("the light in the hall", "Hall Light", ""),
+            ("floor lamp bedside lamp", "Floor Lamp, Bedside Lamp", ""),
+            ("front door", "Front Door", ""),
+            ("kitchen", "Kitchen Light, Coffee Machine, Kitchen Temperature", ""),
+            ("submarine", "", "submarine"),
+        ] {
+            let words: Vec<String> = said.split(' ').map(str::to_owned).collect();
+            let (found, lost) = known.named(&words);
+            let found: Vec<_> = found.iter().map(|device| device.name.as_str()).collect();
+            assert_eq!((found.join(", ").as_str(), lost.join(" ").as_str()), (names, unknown), "{said}");
+        }
+    }
 }

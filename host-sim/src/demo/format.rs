@@ -45,7 +45,8 @@ impl Format {
             Self::Anthropic => (tool, "input_schema"),
             Self::OpenAi | Self::Ollama => (&tool["function"], "parameters"),
         };
-        Some(Offer { name: tool["name"].as_str()?.into(), schema: tool[schema].clone() })
+        let description = tool["description"].as_str().unwrap_or_default().into();
+        Some(Offer { name: tool["name"].as_str()?.into(), description, schema: tool[schema].clone() })
     }
 
     pub(super) fn write(self, conversation: &Conversation, reply: &Reply) -> Vec<u8> {

@@ -8,6 +8,7 @@ use super::conversation::ToolCall;
 #[derive(Clone, Debug)]
 pub(super) struct Offer {
     pub(super) name: String,
+    pub(super) description: String,
     pub(super) schema: Value,
 }
 
@@ -77,7 +78,7 @@ mod tests {
     use serde_json::json;
 
     fn offer(name: &str, schema: Value) -> Offer {
-        Offer { name: name.into(), schema }
+        Offer { name: name.into(), description: String::new(), schema }
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::conversation::ToolCall;
-use super::devices::{Ability, Device, Known, Meant};
+use super::conversation::{Conversation, ToolCall};
+use super::devices::{Ability, Device, Known, Meant, listed};
+use super::explain;
 use super::grammar::{Condition, Flag, Intent, Power, Scope, Target, Volume};
 use super::offer::{Offer, Wanted, find};
 use super::speech::list;
@@ -15,18 +16,22 @@ pub(super) enum Need {
     Calls(Vec<ToolCall>),
     /// Nothing but words.
     Say(String),
+    /// A tool that is not offered, and words that say so.
+    Missing(String),
 }
 
 const DEVICE: &[&str] = &["devicename", "device", "name", "devicenames", "target"];
 const ACTION: &[&str] = &["action", "command", "state"];
+const SETPOINT: &[&str] = &["setpoint", "temperature", "target"];
 const LEVEL: &[&str] = &["level", "brightness", "percent", "value"];
 
 /// What a wish needs, from what is known and offered.
-pub(super) fn need(intent: &Intent, known: &Known, offers: &[Offer]) -> Need {
-    let tools = Tools { known, offers };
+pub(super) fn need(intent: &Intent, known: &Known, conversation: &Conversation) -> Need {
+    let offers = conversation.offers.as_slice();
+    let tools = Tools { known, offers, conversation };
     match intent {
         Intent::Who => Need::Say(super::SELF.into()),
-        Intent::Hello => Need::Say("Hello! What can I do for you?".into()),
+        Intent::Hello => Need::Say("Hello! I am a demo of a hub. What can I do for you?".into()),
         Intent::Thanks => Need::Say("You are welcome.".into()),
         Intent::Clock => tools.one("datetime", &[], "tell the time"),
         Intent::Volume(volume) => {
@@ -59,9 +64,7 @@ pub(super) fn need(intent: &Intent, known: &Known, offers: &[Offer]) -> Need {
         Intent::Scenes => tools.one("list_scenes", &[], "list scenes"),
         Intent::Thermostat { mode, setpoint } => {
             let mode = mode.map(|mode| -> Wanted<'_> { (&["mode"], vec![json!(mode)]) });
-            let setpoint = setpoint.map(|degrees| -> Wanted<'_> {
-                (&["setpoint", "temperature", "target"], vec![json!(degrees)])
-            });
+            let setpoint = setpoint.map(|degrees| -> Wanted<'_> { (SETPOINT, vec![json!(degrees)]) });
             let wanted: Vec<_> = mode.into_iter().chain(setpoint).collect();
             tools.one("set_thermostat", &wanted, "set the heating")
         }
@@ -70,48 +73,57 @@ pub(super) fn need(intent: &Intent, known: &Known, offers: &[Offer]) -> Need {
             tools.one("math_eval", &[(&["expression"], vec![json!(expression)])], "calculate")
         }
         Intent::Lock { target, locks } => tools.lock(target, *locks),
-        Intent::Level { target, percent } => tools.each(target, Ability::Level, |device| {
-            let highest = find(offers, "control_zwave_device").and_then(|tool| tool.maximum(LEVEL));
-            let level = match highest {
-                // 255 steps are no percents; 99, as Z-Wave has them, nearly are.
-                Some(highest) if highest > 100.0 => (f64::from(*percent) * highest / 100.0).round(),
-                Some(highest) => f64::from(*percent).min(highest),
-                None => f64::from(*percent),
-            };
-            vec![
-                (DEVICE, vec![json!(device)]),
-                (ACTION, ["set_level", "level", "dim", "set"].map(Value::from).into()),
-                (LEVEL, vec![json!(level as u16)]),
-            ]
-        }),
-        Intent::Power { target, power } => tools.each(target, Ability::Power, |device| {
-            let words = match power {
-                Power::On => ["on", "turn_on", "true"],
-                Power::Off => ["off", "turn_off", "false"],
-                Power::Toggle => ["toggle", "flip", "switch"],
-            };
-            vec![(DEVICE, vec![json!(device)]), (ACTION, words.map(Value::from).into())]
-        }),
+        Intent::Level { target, percent } => {
+            tools.each(target, Ability::Level, |device| tools.level(device, *percent))
+        }
+        Intent::Power { target, power } => {
+            tools.each(target, Ability::Power, |device| power_of(device, *power))
+        }
         Intent::Status { target, expected } => tools.status(target, *expected),
-        Intent::Devices { .. } => tools.one("list_devices", &[], "list devices"),
+        Intent::Devices { .. } | Intent::Rooms | Intent::Report { .. } => {
+            tools.one("list_devices", &[], "list devices")
+        }
+        Intent::Warmer(change) => tools.warmer(*change),
+        Intent::Brighter { target, change } => tools.brighter(target, *change),
+        Intent::Night { except } => tools.night(except),
+        Intent::Explain { about } => explain::need(about, &tools),
+        Intent::Cannot(able) => {
+            Need::Say(format!("I cannot {able}: I am a demo, and the hub has no tool for it."))
+        }
+        Intent::Refrain => Need::Say("All right, I leave it as it is.".into()),
     }
 }
 
-struct Tools<'a> {
-    known: &'a Known,
-    offers: &'a [Offer],
+fn missing(able: &str) -> Need {
+    Need::Missing(format!("I cannot {able} here: there is no tool for it."))
+}
+
+fn power_of<'a>(device: &str, power: Power) -> Vec<Wanted<'a>> {
+    let words = match power {
+        Power::On => ["on", "turn_on", "true"],
+        Power::Off => ["off", "turn_off", "false"],
+        Power::Toggle => ["toggle", "flip", "switch"],
+    };
+    vec![(DEVICE, vec![json!(device)]), (ACTION, words.map(Value::from).into())]
+}
+
+/// What calls are made of.
+pub(super) struct Tools<'a> {
+    pub(super) known: &'a Known,
+    pub(super) offers: &'a [Offer],
+    pub(super) conversation: &'a Conversation,
 }
 
 impl Tools<'_> {
-    fn try_one(&self, name: &str, wanted: &[Wanted<'_>]) -> Option<ToolCall> {
+    pub(super) fn try_one(&self, name: &str, wanted: &[Wanted<'_>]) -> Option<ToolCall> {
         find(self.offers, name)?.call(wanted)
     }
 
     /// One call, or that there is no tool to `able` with.
-    fn one(&self, name: &str, wanted: &[Wanted<'_>], able: &str) -> Need {
+    pub(super) fn one(&self, name: &str, wanted: &[Wanted<'_>], able: &str) -> Need {
         match self.try_one(name, wanted) {
             Some(call) => Need::Calls(vec![call]),
-            None => Need::Say(format!("I cannot {able} here: there is no tool for it.")),
+            None => missing(able),
         }
     }
 
@@ -135,11 +147,20 @@ impl Tools<'_> {
     fn meant(&self, target: &Target, ability: Ability) -> Result<Vec<&Device>, Need> {
         let meant = self.known.meant(target, ability);
         let is_certain = matches!(&meant, Meant::These(_) if !target.is_plural);
+        // The list may have been forgotten since, but who acted has seen it.
+        let has_acted = self.conversation.recent().any(|made| !made.call.name.ends_with("list_devices"));
         if !self.known.is_listed
             && !is_certain
+            && !has_acted
             && let Some(call) = self.try_one("list_devices", &[])
         {
             return Err(Need::Calls(vec![call]));
+        }
+        if let (_, unknown) = self.known.named(&target.except)
+            && !unknown.is_empty()
+        {
+            let unknown = unknown.join(" ");
+            return Err(Need::Say(format!("I found no '{unknown}' to leave out, so I did nothing.")));
         }
         match meant {
             Meant::These(devices) => Ok(devices),
@@ -147,11 +168,124 @@ impl Tools<'_> {
                 let names: Vec<_> = devices.iter().map(|device| device.name.clone()).collect();
                 Err(Need::Say(format!("Which one do you mean: {}?", list(&names, "or"))))
             }
-            Meant::Nobody => {
-                let name = target.words.join(" ");
-                Err(Need::Say(format!("I found no '{name}' that can do that.")))
+            Meant::Nobody => Err(Need::Say(self.nobody(target))),
+        }
+    }
+
+    /// Why nobody is meant: there is no such thing, or it cannot do that.
+    fn nobody(&self, target: &Target) -> String {
+        match self.known.meant(target, Ability::Anything) {
+            Meant::These(devices) if !target.is_plural => {
+                let names: Vec<_> = devices
+                    .iter()
+                    .map(|device| {
+                        format!("{} cannot do that: it is a {}", device.name, device.kind.replace('_', " "))
+                    })
+                    .collect();
+                list(&names, "and")
+            }
+            Meant::Nobody => format!("I know no '{}' in this home.", target.words.join(" ")),
+            _ => format!("I found no '{}' that can do that.", target.words.join(" ")),
+        }
+    }
+
+    /// A level for a dimmer.
+    fn level<'a>(&self, device: &str, percent: u8) -> Vec<Wanted<'a>> {
+        let highest = find(self.offers, "control_zwave_device").and_then(|tool| tool.maximum(LEVEL));
+        let level = match highest {
+            // 255 steps are no percents; 99, as Z-Wave has them, nearly are.
+            Some(highest) if highest > 100.0 => (f64::from(percent) * highest / 100.0).round(),
+            Some(highest) => f64::from(percent).min(highest),
+            None => f64::from(percent),
+        };
+        vec![
+            (DEVICE, vec![json!(device)]),
+            (ACTION, ["set_level", "level", "dim", "set"].map(Value::from).into()),
+            (LEVEL, vec![json!(level as u16)]),
+        ]
+    }
+
+    /// What a call that was made for the question says about how a device stands.
+    fn state(&self, call: &ToolCall) -> Option<&Value> {
+        let content = &self.conversation.outcome(call)?.content;
+        Some(&content.get("result").unwrap_or(content)["state"])
+    }
+
+    /// First how it stands, then one more or less.
+    fn warmer(&self, change: f64) -> Need {
+        let target = Target::new(&["thermostat".to_owned()]);
+        let need = self.status(&target, None);
+        let Need::Calls(calls) = &need else { return need };
+        let setpoint = calls.iter().find_map(|call| self.state(call)?["setpoint"].as_f64());
+        match setpoint {
+            None => need,
+            Some(setpoint) => {
+                let wanted: [Wanted<'_>; 1] = [(SETPOINT, vec![json!(setpoint + change)])];
+                self.one("set_thermostat", &wanted, "set the heating")
             }
         }
+    }
+
+    /// First how bright it is, then more or less.
+    fn brighter(&self, target: &Target, change: i8) -> Need {
+        let devices = match self.meant(target, Ability::Level) {
+            Ok(devices) => devices,
+            Err(need) => return need,
+        };
+        let need = self.ask_status(&devices);
+        let Need::Calls(calls) = &need else { return need };
+        let levels: Option<Vec<f64>> = calls.iter().map(|call| self.state(call)?["level"].as_f64()).collect();
+        let Some(levels) = levels else { return need };
+        let call = |(device, level): (&&Device, f64)| {
+            // Darker is not off.
+            let percent = (level + f64::from(change)).clamp(5.0, 100.0) as u8;
+            self.try_one("control_zwave_device", &self.level(&device.name, percent))
+        };
+        match devices.iter().zip(levels).map(call).collect() {
+            Some(calls) => Need::Calls(calls),
+            None => missing("control devices"),
+        }
+    }
+
+    /// Looks at what matters at night, and switches off the lights that are on. All that was switched off counts, even if
+    /// the lists have been cut in the meantime.
+    fn night(&self, except: &[String]) -> Need {
+        const KINDS: [&str; 4] = ["dimmer", "switch", "contact_sensor", "lock"];
+        let list = |kind: &str| self.try_one("list_devices", &[(&["kind", "type"], vec![json!(kind)])]);
+        // One kind after the other: the hub cuts long results.
+        let mut calls: Vec<_> = KINDS.iter().filter_map(|kind| list(kind)).collect();
+        if calls.len() < KINDS.len() {
+            match self.one("list_devices", &[], "look at the lights") {
+                Need::Calls(all) => calls = all,
+                none => return none,
+            }
+        }
+        let outcomes: Vec<_> = calls.iter().filter_map(|call| self.conversation.outcome(call)).collect();
+        let devices =
+            outcomes.iter().filter_map(|outcome| listed(&outcome.content)).flat_map(|(devices, _)| devices);
+        let known = Known { devices: devices.collect(), is_listed: true };
+        let (stay, _) = known.named(except);
+        let shines =
+            |device: &&Device| device.is_light() && device.state["on"] == true && !stay.contains(device);
+        let off =
+            known.devices.iter().filter(shines).filter_map(|device| {
+                self.try_one("control_zwave_device", &power_of(&device.name, Power::Off))
+            });
+        let made = self
+            .conversation
+            .recent()
+            .map(|made| &made.call)
+            .filter(|call| call.name.ends_with("control_zwave_device"));
+        let mut off: Vec<_> = made.cloned().chain(off).collect();
+        let mut seen = Vec::new();
+        off.retain(|call| {
+            !seen.contains(call) && {
+                seen.push(call.clone());
+                true
+            }
+        });
+        calls.extend(off);
+        Need::Calls(calls)
     }
 
     /// The same call for everyone who is meant.
@@ -166,7 +300,7 @@ impl Tools<'_> {
             .collect();
         match calls {
             Some(calls) => Need::Calls(calls),
-            None => Need::Say("I cannot control devices here: there is no tool for it.".into()),
+            None => missing("control devices"),
         }
     }
 
@@ -189,7 +323,7 @@ impl Tools<'_> {
         };
         match devices.iter().map(call).collect() {
             Some(calls) => Need::Calls(calls),
-            None => Need::Say("I cannot lock doors here: there is no tool for it.".into()),
+            None => missing("lock doors"),
         }
     }
 
@@ -203,6 +337,9 @@ impl Tools<'_> {
             };
         }
         match self.meant(place, Ability::Temperature) {
+            Err(Need::Say(_)) if self.known.meant(place, Ability::Temperature) == Meant::Nobody => {
+                Need::Say(format!("Nothing measures the temperature of '{}'.", place.words.join(" ")))
+            }
             Ok(devices) => self.ask_status(&devices),
             Err(need) => need,
         }
@@ -222,12 +359,12 @@ impl Tools<'_> {
         }
     }
 
-    fn ask_status(&self, devices: &[&Device]) -> Need {
+    pub(super) fn ask_status(&self, devices: &[&Device]) -> Need {
         let call =
             |device: &&Device| self.try_one("get_device_status", &[(DEVICE, vec![json!(device.name)])]);
         match devices.iter().map(call).collect() {
             Some(calls) => Need::Calls(calls),
-            None => Need::Say("I cannot look at devices here: there is no tool for it.".into()),
+            None => missing("look at devices"),
         }
     }
 }

@@ -3,14 +3,20 @@
 use serde_json::Value;
 
 use super::conversation::Outcome;
-use super::devices::{Ability, Device, Known, Meant};
+use super::devices::{Ability, Device, Known, Meant, listed};
 use super::grammar::{Condition, Flag, Intent, Target};
+use super::report;
 
 /// Characters of a result that are read out.
 const LONGEST: usize = 400;
 
 /// What to say about a wish whose calls came to these outcomes.
 pub(super) fn of(intent: &Intent, outcomes: &[&Outcome]) -> Vec<String> {
+    match intent {
+        Intent::Report { about, clock } => return report::status(about, clock.as_deref(), outcomes),
+        Intent::Night { except } => return report::night(except, outcomes),
+        _ => {}
+    }
     let mut said: Vec<String> = Vec::new();
     // Those that do the same are named together.
     let mut together: Vec<(Vec<String>, String)> = Vec::new();
@@ -47,7 +53,8 @@ fn one(intent: &Intent, outcome: &Outcome) -> String {
             let answer = if yes { "Yes" } else { "No" };
             format!("{answer}, {}", words(content))
         }),
-        Intent::Devices { target, condition } => devices(result, target, *condition),
+        Intent::Devices { target, condition, is_all } => devices(content, target, *condition, *is_all),
+        Intent::Rooms => rooms(content),
         Intent::Search(_) => search(result),
         _ => None,
     };
@@ -55,7 +62,7 @@ fn one(intent: &Intent, outcome: &Outcome) -> String {
 }
 
 /// A result in words: its message, or what went wrong, or whatever it is.
-fn words(content: &Value) -> String {
+pub(super) fn words(content: &Value) -> String {
     let found = ["message", "error"].iter().find_map(|name| content[*name].as_str()).map(str::to_owned);
     let text = found.unwrap_or_else(|| match content.get("result").unwrap_or(content) {
         Value::String(text) => text.clone(),
@@ -107,7 +114,7 @@ fn search(result: &Value) -> Option<String> {
 }
 
 /// Whether a device stands as expected. None if it has nothing to do with that.
-fn holds(condition: Condition, state: &Value) -> Option<bool> {
+pub(super) fn holds(condition: Condition, state: &Value) -> Option<bool> {
     let (name, wanted) = match condition {
         Condition::On(wanted) => ("on", wanted),
         Condition::Locked(wanted) => ("locked", wanted),
@@ -117,33 +124,61 @@ fn holds(condition: Condition, state: &Value) -> Option<bool> {
     state[name].as_bool().map(|is| is == wanted)
 }
 
-fn devices(result: &Value, target: &Target, condition: Option<Condition>) -> Option<String> {
-    let all = result["devices"].as_array()?;
-    let known = Known { devices: all.iter().filter_map(super::devices::device).collect(), is_listed: true };
+fn devices(content: &Value, target: &Target, condition: Option<Condition>, is_all: bool) -> Option<String> {
+    let known = Known { devices: listed(content)?.0, is_listed: true };
     let those: Vec<&Device> = match known.meant(target, Ability::Anything) {
         Meant::These(those) | Meant::OneOf(those) => those,
         Meant::Nobody => vec![],
     };
-    let fitting = those
-        .iter()
-        .filter(|device| condition.is_none_or(|condition| holds(condition, &device.state) == Some(true)));
-    let names: Vec<String> = fitting.map(|device| device.name.clone()).collect();
-    let stand = condition.map(|condition| match condition {
-        Condition::On(true) => "on",
-        Condition::On(false) => "off",
-        Condition::Locked(true) => "locked",
-        Condition::Locked(false) => "unlocked",
-        Condition::Open(true) => "open",
-        Condition::Open(false) => "closed",
-        Condition::Motion(_) => "seeing motion",
-    });
-    Some(match (names.as_slice(), stand) {
-        ([], Some(stand)) => format!("None of them is {stand}"),
-        ([], None) => "There are no such devices".into(),
-        ([one], Some(stand)) => format!("{one} is {stand}"),
-        (many, Some(stand)) => format!("{} are {stand}", list(many, "and")),
-        (many, None) => format!("There is {}", list(many, "and")),
+    let Some(condition) = condition else {
+        let names: Vec<String> = those.iter().map(|device| device.name.clone()).collect();
+        let are = if names.len() == 1 { "is" } else { "are" };
+        return Some(match names.as_slice() {
+            [] => "There are no such devices".into(),
+            names => format!("There {are} {}", list(names, "and")),
+        });
+    };
+    let able: Vec<_> =
+        those.iter().filter_map(|device| Some((device, holds(condition, &device.state)?))).collect();
+    let pick = |wanted: bool| -> Vec<String> {
+        able.iter().filter(|(_, is)| *is == wanted).map(|(device, _)| device.name.clone()).collect()
+    };
+    let (fitting, others) = (pick(true), pick(false));
+    let (stand, opposite) = match condition {
+        Condition::On(true) => ("on", "off"),
+        Condition::On(false) => ("off", "on"),
+        Condition::Locked(true) => ("locked", "unlocked"),
+        Condition::Locked(false) => ("unlocked", "locked"),
+        Condition::Open(true) => ("open", "closed"),
+        Condition::Open(false) => ("closed", "open"),
+        Condition::Motion(_) => ("seeing motion", "seeing no motion"),
+    };
+    let are = |names: &[String], stand: &str| match names.len() {
+        4.. => format!("{} are {stand}: {}", names.len(), list(names, "and")),
+        _ => format!("{} {} {stand}", list(names, "and"), if names.len() == 1 { "is" } else { "are" }),
+    };
+    let is_safe =
+        matches!(condition, Condition::On(false) | Condition::Locked(true) | Condition::Open(false));
+    Some(match (fitting.as_slice(), others.as_slice()) {
+        ([], []) => "There are no such devices".into(),
+        ([], _) if target.is_empty() && !is_all => format!("Nothing is {stand}"),
+        ([], _) if is_all => format!("No, none of them is {stand}"),
+        ([], _) => format!("None of them is {stand}"),
+        (those, []) if is_all => format!("Yes, {}", are(those, stand)),
+        // What is not as it should be is worth telling.
+        (_, others) if is_all && is_safe => format!("No, {}", are(others, opposite)),
+        (those, _) if is_all => format!("Yes, {}", are(those, stand)),
+        (those, _) => are(those, stand),
     })
+}
+
+/// The rooms that devices are in.
+fn rooms(content: &Value) -> Option<String> {
+    let mut rooms: Vec<String> = listed(content)?.0.into_iter().map(|device| device.room).collect();
+    rooms.retain(|room| !room.is_empty());
+    rooms.sort();
+    rooms.dedup();
+    Some(format!("I know {} rooms: {}", rooms.len(), list(&rooms, "and")))
 }
 
 /// Things one after the other, as people say them.

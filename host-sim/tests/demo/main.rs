@@ -1,5 +1,8 @@
 //! Conversations with the demo model: a whole hub, its tools and those of the simulated home, in virtual time.
 
+mod chat;
+mod prompts;
+mod sentences;
 mod talk;
 
 use host_sim::demo::Format;
@@ -63,7 +66,7 @@ fn everyday_sentences() {
         (
             "dim the kitchen light to 20 percent",
             vec![call("list_devices {}")],
-            "I found no 'kitchen light' that can do that.",
+            "Kitchen Light cannot do that: it is a switch.",
         ),
         (
             "turn on the living room lamp",

@@ -5,10 +5,12 @@ use super::{Condition, Intent, Power, Target};
 
 /// Percent that "dim" means without a number.
 const DIM: u8 = 30;
+/// Percent that "brighter" means without a number.
+const STEP: i8 = 20;
 /// Percent below which a battery is low.
 const LOW: u8 = 20;
 
-const SCENES: [(&str, &str); 7] = [
+const SCENES: [(&str, &str); 12] = [
     ("goodnight", "Good Night"),
     ("good night", "Good Night"),
     ("going to bed", "Good Night"),
@@ -16,16 +18,11 @@ const SCENES: [(&str, &str); 7] = [
     ("good morning", "Good Morning"),
     ("movie night", "Movie Night"),
     ("movie time", "Movie Night"),
-];
-
-const MODES: [(&str, &str); 7] = [
-    ("off", "off"),
-    ("cool", "cool"),
-    ("cooling", "cool"),
-    ("auto", "auto"),
-    ("automatic", "auto"),
-    ("heat", "heat"),
-    ("on", "heat"),
+    ("watch a movie", "Movie Night"),
+    ("watch a film", "Movie Night"),
+    ("im leaving", "Away"),
+    ("i am leaving", "Away"),
+    ("leaving the house", "Away"),
 ];
 
 pub(super) fn batteries(words: &[String]) -> Option<Intent> {
@@ -68,41 +65,6 @@ pub(super) fn scene(words: &[String]) -> Option<Intent> {
     (!name.is_empty()).then(|| Intent::Scene(name.join(" ")))
 }
 
-pub(super) fn thermostat(words: &[String]) -> Option<Intent> {
-    let is_it = has(words, &["thermostat", "heating", "heater", "heat", "cooling", "temperature", "degrees"]);
-    let verb = words.first().is_some_and(|word| {
-        ["set", "turn", "switch", "put", "make", "heat", "cool"].contains(&word.as_str())
-    });
-    if !is_it || !verb {
-        return None;
-    }
-    let setpoint = last_number(words);
-    let mode = MODES.iter().find(|(word, _)| has(&words[1..], &[word])).map(|(_, mode)| *mode);
-    // "Turn on the heating" is a mode, "the cooling" another.
-    let mode = match mode {
-        Some("heat") if has(words, &["cooling"]) => Some("cool"),
-        mode => mode,
-    };
-    (setpoint.is_some() || mode.is_some()).then_some(Intent::Thermostat { mode, setpoint })
-}
-
-pub(super) fn temperature(words: &[String]) -> Option<Intent> {
-    if !has(words, &["temperature", "temperatures", "warm", "cold", "hot", "degrees"]) {
-        return None;
-    }
-    let place = words.iter().position(|word| word == "in" || word == "of" || word == "outside");
-    let mut target = place.map(|at| Target::new(&words[at..])).unwrap_or_default();
-    if target.is_empty() {
-        // "The bedroom temperature".
-        let before = words.iter().position(|word| word == "temperature").unwrap_or(0);
-        let named = &words[..before];
-        let of_room = named.iter().position(|word| word == "the").map(|the| Target::new(&named[the + 1..]));
-        target = of_room.unwrap_or_default();
-    }
-    target.words.retain(|word| !["house", "home", "here", "it", "degree"].contains(&word.as_str()));
-    Some(Intent::Temperature(target))
-}
-
 pub(super) fn lock(words: &[String]) -> Option<Intent> {
     let (rest, locks) = match (after(words, "lock"), after(words, "unlock")) {
         (Some(rest), _) => (rest, true),
@@ -111,6 +73,59 @@ pub(super) fn lock(words: &[String]) -> Option<Intent> {
     };
     let rest = after(rest, "up").unwrap_or(rest);
     Some(Intent::Lock { target: Target::new(rest), locks })
+}
+
+/// "Make the lamp brighter", "dim it a bit".
+pub(super) fn brighter(words: &[String]) -> Option<Intent> {
+    let is_bit = contains(words, "a bit") || contains(words, "a little") || has(words, &["slightly", "more"]);
+    let up = has(words, &["brighter", "lighter"]) || is_bit && has(words, &["brighten"]);
+    let down = has(words, &["darker", "dimmer"]) || is_bit && has(words, &["dim", "lower"]);
+    let by = words.iter().position(|word| word == "by").and_then(|at| last_number(&words[at..]));
+    let (up, down) = match has(words, &["brightness", "light", "lamp"]) && by.is_some() {
+        true => (
+            up || has(words, &["increase", "raise", "brighten"]),
+            down || has(words, &["decrease", "lower", "dim"]),
+        ),
+        false => (up, down),
+    };
+    if up == down || has(&words[..1], &["is", "are", "which", "what", "why"]) {
+        return None;
+    }
+    let step = by.map_or(STEP, |percent| percent.clamp(1.0, 100.0) as i8);
+    const DOING: [&str; 23] = [
+        "make",
+        "turn",
+        "set",
+        "dim",
+        "brighten",
+        "brighter",
+        "lighter",
+        "darker",
+        "dimmer",
+        "bit",
+        "little",
+        "slightly",
+        "more",
+        "much",
+        "increase",
+        "raise",
+        "decrease",
+        "lower",
+        "brightness",
+        "it",
+        "up",
+        "down",
+        "percent",
+    ];
+    let end = words.iter().position(|word| word == "by").unwrap_or(words.len());
+    let named: Vec<String> =
+        words[..end].iter().filter(|word| !DOING.contains(&word.as_str())).cloned().collect();
+    Some(Intent::Brighter { target: Target::new(&named), change: if up { step } else { -step } })
+}
+
+pub(super) fn rooms(words: &[String]) -> Option<Intent> {
+    let asks = has(&words[..1], &["which", "what", "list", "show", "name"]) || contains(words, "how many");
+    (asks && has(words, &["rooms"])).then_some(Intent::Rooms)
 }
 
 pub(super) fn level(words: &[String]) -> Option<Intent> {
@@ -124,8 +139,11 @@ pub(super) fn level(words: &[String]) -> Option<Intent> {
     let to = rest.iter().rposition(|word| word == "to" || word == "at");
     match to.and_then(|to| Some((to, percent(&rest[to..])?))) {
         Some((to, percent)) => {
-            let named = rest[..to].strip_suffix(&["down".to_owned()]).unwrap_or(&rest[..to]);
-            Some(Intent::Level { target: Target::new(named), percent })
+            let named = rest[..to]
+                .iter()
+                .filter(|word| !["down", "up", "brightness", "level"].contains(&word.as_str()));
+            let named: Vec<String> = named.cloned().collect();
+            Some(Intent::Level { target: Target::new(&named), percent })
         }
         None => {
             let usual = match words.first()?.as_str() {
@@ -164,6 +182,15 @@ pub(super) fn power(words: &[String]) -> Option<Intent> {
             return intent(target, Power::Off);
         }
     }
+    // "Lights off in the kitchen."
+    if let Some(at) = rest.iter().position(|word| word == "in").filter(|at| *at > 1) {
+        let place = [&rest[..at - 1], &rest[at..]].concat();
+        match rest[at - 1].as_str() {
+            "on" => return intent(&place, Power::On),
+            "off" => return intent(&place, Power::Off),
+            _ => {}
+        }
+    }
     let (last, target) = rest.split_last()?;
     match last.as_str() {
         "on" => intent(target, Power::On),
@@ -200,7 +227,7 @@ fn condition(words: &[String]) -> Option<Condition> {
 
 /// Words that say what is asked, not about whom.
 fn about(words: &[String]) -> Target {
-    const ASKING: [&str; 24] = [
+    const ASKING: [&str; 26] = [
         "is",
         "are",
         "on",
@@ -225,39 +252,60 @@ fn about(words: &[String]) -> Target {
         "lock",
         "did",
         "i",
+        "many",
+        "leave",
     ];
     let named: Vec<String> = words.iter().filter(|word| !ASKING.contains(&word.as_str())).cloned().collect();
     Target::new(&named)
 }
 
 pub(super) fn devices(words: &[String]) -> Option<Intent> {
-    let rest = ["which", "what", "list", "show me", "show", "name", "are any", "are there any"]
-        .iter()
-        .find_map(|verb| after(words, verb))?;
-    let target = about(rest);
-    let is_list = target.is_plural || contains(words, "what is in") || contains(words, "what is on");
-    if !is_list {
+    const QUESTIONS: [&str; 13] = [
+        "which",
+        "what is",
+        "what are",
+        "what",
+        "list",
+        "show me",
+        "show",
+        "name",
+        "are any",
+        "are there any",
+        "how many",
+        "is anything",
+        "is any",
+    ];
+    let (question, rest) = QUESTIONS.iter().find_map(|verb| Some((*verb, after(words, verb)?)))?;
+    let condition = condition(rest);
+    let mut target = about(rest);
+    target
+        .words
+        .retain(|word| !["everything", "device", "have", "do", "you", "know"].contains(&word.as_str()));
+    let is_list = Target::new(rest).is_plural || question.starts_with("is any");
+    // "What is open", "what is still on in the kitchen", "what is in the kitchen".
+    let begins = |word: &String| ["in", "still", "currently"].contains(&word.as_str());
+    let is_bare = question == "what is"
+        && rest.first().is_some_and(|word| begins(word) || self::condition(&rest[..1]).is_some());
+    if !is_list && !is_bare {
         return None;
     }
-    let condition = match after(words, "what is on") {
-        Some(_) => Some(Condition::On(true)),
-        None => condition(rest),
-    };
-    let mut target = target;
-    target.words.retain(|word| !["is", "everything"].contains(&word.as_str()));
     target.is_plural = true;
-    Some(Intent::Devices { target, condition })
+    Some(Intent::Devices { target, condition, is_all: false })
 }
 
 pub(super) fn status(words: &[String]) -> Option<Intent> {
-    const QUESTIONS: [&str; 14] = [
+    const QUESTIONS: [&str; 19] = [
         "is there",
         "is",
         "are",
+        "did i leave",
         "did i",
         "did you",
+        "has",
         "what is the status of",
         "what is the state of",
+        "what is the brightness of",
+        "how bright is",
         "how is",
         "how are",
         "check on",
@@ -265,21 +313,26 @@ pub(super) fn status(words: &[String]) -> Option<Intent> {
         "whats the status of",
         "status of",
         "what about",
+        "how about",
     ];
     let rest = QUESTIONS.iter().find_map(|question| after(words, question))?;
     let target = about(rest);
     // "Check the hall motion" is no question to be answered with yes or no.
-    let is_yes_or_no = has(&words[..1], &["is", "are", "did"]);
+    let is_yes_or_no = has(&words[..1], &["is", "are", "did", "has"]);
     let expected = condition(rest).filter(|_| is_yes_or_no);
-    let target = match expected {
-        Some(Condition::Motion(_)) => {
-            let words = target.words.into_iter().filter(|word| word != "motion" && word != "movement");
-            Target { words: words.collect(), is_plural: target.is_plural }
-        }
-        _ => target,
-    };
+    let mut target = target;
+    if matches!(expected, Some(Condition::Motion(_))) {
+        target.words.retain(|word| !["motion", "movement", "home", "house", "here"].contains(&word.as_str()));
+        target.is_plural |= target.is_empty();
+    }
+    // "Is the house locked": all that can be.
+    if expected.is_some()
+        && target.words.iter().all(|word| ["house", "home", "everything"].contains(&word.as_str()))
+    {
+        target = Target { is_plural: true, ..Target::default() };
+    }
     if target.is_plural {
-        return Some(Intent::Devices { target, condition: expected });
+        return Some(Intent::Devices { target, condition: expected, is_all: expected.is_some() });
     }
     (!target.is_empty()).then_some(Intent::Status { target, expected })
 }

@@ -9,7 +9,7 @@ use super::{Flag, Intent, Scope, Volume};
 const STEP: i8 = 10;
 
 pub(super) fn self_or_manners(words: &[String]) -> Option<Intent> {
-    const SELF: [&str; 9] = [
+    const SELF: [&str; 12] = [
         "who are you",
         "what are you",
         "what can you do",
@@ -19,6 +19,9 @@ pub(super) fn self_or_manners(words: &[String]) -> Option<Intent> {
         "are you real",
         "your name",
         "help me",
+        "what can i say",
+        "what can i ask",
+        "how do you work",
     ];
     if SELF.iter().any(|phrase| contains(words, phrase))
         || words == ["help"]
@@ -26,10 +29,16 @@ pub(super) fn self_or_manners(words: &[String]) -> Option<Intent> {
     {
         return Some(Intent::Who);
     }
-    if words.len() <= 3 && (has(words, &["hello", "hi", "hey"]) || contains(words, "good evening")) {
+    let greets = has(words, &["hello", "hi", "hey"])
+        || contains(words, "good evening")
+        || contains(words, "good afternoon");
+    let is_back = contains(words, "im home") || contains(words, "i am home") || contains(words, "im back");
+    if words.len() <= 3 && greets || words.len() <= 4 && is_back || contains(words, "how are you") {
         return Some(Intent::Hello);
     }
-    (words.len() <= 4 && has(words, &["thanks", "thank"])).then_some(Intent::Thanks)
+    let is_kind = has(words, &["thanks", "thank", "cheers"])
+        || ["great", "perfect", "nice", "good", "cool", "bye", "goodbye"].contains(&words.join(" ").as_str());
+    (words.len() <= 4 && is_kind).then_some(Intent::Thanks)
 }
 
 pub(super) fn search(words: &[String]) -> Option<Intent> {
@@ -49,11 +58,40 @@ pub(super) fn search(words: &[String]) -> Option<Intent> {
     (!query.is_empty()).then_some(Intent::Search(query))
 }
 
+/// How things are at home, in a person's own words.
+pub(super) fn report(words: &[String]) -> Option<Intent> {
+    const WHOLE: [&str; 10] = [
+        "status",
+        "status report",
+        "how is everything",
+        "how is everything at home",
+        "how are things",
+        "how are things at home",
+        "how is the house",
+        "how is my house",
+        "give me a status report",
+        "what is going on at home",
+    ];
+    let said = words.join(" ");
+    WHOLE.contains(&said.as_str()).then(|| Intent::Report { about: vec![], clock: None })
+}
+
+pub(super) fn explain(words: &[String]) -> Option<Intent> {
+    let about = ["explain", "describe", "about"].iter().find_map(|verb| after(words, verb))?;
+    (!about.is_empty()).then(|| Intent::Explain { about: about.to_vec() })
+}
+
 pub(super) fn clock(words: &[String]) -> Option<Intent> {
     let asks = has(words, &["what", "which", "tell", "is", "got"]) || words.len() <= 3;
     let of_day = has(words, &["time", "date", "weekday", "clock"])
         || contains(words, "what day")
         || contains(words, "which day");
+    // The hub knows its own time only.
+    let place =
+        words.iter().position(|word| word == "time").and_then(|at| after(words.get(at + 1..)?, "is it in"));
+    if asks && place.is_some_and(|place| !place.is_empty()) {
+        return Some(Intent::Cannot("tell the time of other places"));
+    }
     (asks && of_day && !has(words, &["turn", "set", "switch"])).then_some(Intent::Clock)
 }
 

@@ -1,13 +1,19 @@
 //! What a person wants, from what was said.
 
+mod clause;
+mod climate;
 mod home;
 mod hub;
+mod limit;
+mod prompt;
 mod sum;
 mod words;
 
+pub(super) use prompt::prompt_name;
 pub(super) use words::Target;
 
-use words::{END, after, without_manners};
+use clause::{Clause, clauses};
+use words::{after, without_manners};
 
 /// Characters of what was said that are looked at, and clauses of it.
 const LONGEST: usize = 1000;
@@ -35,6 +41,8 @@ pub(super) enum Intent {
         mode: Option<&'static str>,
         setpoint: Option<f64>,
     },
+    /// Degrees by which the heating is to aim higher.
+    Warmer(f64),
     /// How warm it is, everywhere or somewhere.
     Temperature(Target),
     Lock {
@@ -50,6 +58,11 @@ pub(super) enum Intent {
         target: Target,
         percent: u8,
     },
+    /// Percent by which it is to be brighter.
+    Brighter {
+        target: Target,
+        change: i8,
+    },
     Power {
         target: Target,
         power: Power,
@@ -63,7 +76,27 @@ pub(super) enum Intent {
     Devices {
         target: Target,
         condition: Option<Condition>,
+        /// Whether all of them are expected to, and the answer is yes or no.
+        is_all: bool,
     },
+    Rooms,
+    /// How things are at home, or in what is named.
+    Report {
+        about: Vec<String>,
+        clock: Option<String>,
+    },
+    /// All lights off but for those, and nothing else.
+    Night {
+        except: Vec<String>,
+    },
+    /// What something is, without changing it; what was done last if nothing is named.
+    Explain {
+        about: Vec<String>,
+    },
+    /// Something that there is no tool for.
+    Cannot(&'static str),
+    /// To have nothing done.
+    Refrain,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,19 +143,38 @@ pub(super) struct Heard {
     pub(super) lost: Vec<String>,
 }
 
-/// Understands what was said, as far as possible.
-pub(super) fn read(text: &str) -> Heard {
+/// Understands what was said, as far as possible. `before` was said last.
+pub(super) fn read(text: &str, before: &str) -> Heard {
+    if let Some(intent) = prompt::read(text) {
+        return Heard { intents: vec![intent], lost: vec![] };
+    }
+    let heard = read_words(text, None);
+    if !heard.intents.is_empty() || prompt::read(before).is_some() {
+        return heard;
+    }
+    // "Turn on the lamp." "Which one?" "The floor lamp."
+    match read_words(before, None).intents.pop() {
+        Some(last) => read_words(text, Some(last)),
+        None => heard,
+    }
+}
+
+fn read_words(text: &str, before: Option<Intent>) -> Heard {
     let text: String = text.chars().take(LONGEST).collect();
     let words = words::split(&text);
     let mut heard = Heard::default();
     // "Turn the lamp and the light off": what is to be done to the lamp comes later.
     let mut waiting: Vec<Target> = Vec::new();
-    for clause in clauses(&words).into_iter().take(CLAUSES) {
-        let clause = without_manners(clause);
+    for Clause { words, except } in clauses(&words).into_iter().take(CLAUSES) {
+        let clause = without_manners(&words);
         if clause.is_empty() {
             continue;
         }
-        let found = understand(clause).or_else(|| again(heard.intents.last()?, clause));
+        let found = understand(clause).or_else(|| again(heard.intents.last().or(before.as_ref())?, clause));
+        let found = match found {
+            Some(intent) if !except.is_empty() => intent.without(&except),
+            found => found,
+        };
         match (found, home::unfinished(clause)) {
             (Some(intent), _) => {
                 if let Intent::Power { power, .. } = &intent {
@@ -144,36 +196,52 @@ pub(super) fn read(text: &str) -> Heard {
     heard
 }
 
-/// Parts that each want something. What is searched for stays whole.
-fn clauses(words: &[String]) -> Vec<&[String]> {
-    let mut clauses = Vec::new();
-    for sentence in words.split(|word| word == END) {
-        match hub::search(without_manners(sentence)) {
-            Some(_) => clauses.push(sentence),
-            None => clauses.extend(sentence.split(|word| word == "and" || word == "then")),
+impl Intent {
+    /// The same, but not for those. None if that makes no sense.
+    fn without(mut self, except: &[String]) -> Option<Self> {
+        match &mut self {
+            Self::Power { target, .. }
+            | Self::Level { target, .. }
+            | Self::Brighter { target, .. }
+            | Self::Lock { target, .. }
+            | Self::Devices { target, .. } => {
+                target.except = except.to_vec();
+                target.is_plural = true;
+                Some(self)
+            }
+            // The scene would not leave anything out.
+            Self::Scene(name) if name == "Good Night" => Some(Self::Night { except: except.to_vec() }),
+            _ => None,
         }
     }
-    clauses
 }
 
 type Rule = fn(&[String]) -> Option<Intent>;
 
 fn understand(clause: &[String]) -> Option<Intent> {
-    const RULES: [Rule; 16] = [
+    const RULES: [Rule; 24] = [
+        limit::refrain,
         hub::self_or_manners,
         hub::search,
+        hub::report,
+        hub::explain,
         hub::flag,
         hub::volume,
+        home::scene,
         hub::clock,
+        limit::cannot,
         home::batteries,
         home::ping,
-        home::scene,
-        home::thermostat,
-        home::temperature,
+        climate::warmer,
+        climate::thermostat,
+        climate::heating,
+        climate::temperature,
         home::lock,
         sum::sum,
+        home::brighter,
         home::level,
         home::power,
+        home::rooms,
         home::devices,
         home::status,
     ];

@@ -187,13 +187,15 @@ pub(in super::super) struct Target {
     /// In the singular, without articles.
     pub(in super::super) words: Vec<String>,
     pub(in super::super) is_plural: bool,
+    /// What is left out, as it was said.
+    pub(in super::super) except: Vec<String>,
 }
 
 impl Target {
-    pub(super) fn new(words: &[String]) -> Self {
+    pub(in super::super) fn new(words: &[String]) -> Self {
         const FILLERS: [&str; 14] =
             ["the", "a", "an", "my", "our", "your", "of", "in", "at", "for", "to", "that", "this", "there"];
-        const PLURALS: [(&str, &str); 8] = [
+        const PLURALS: [(&str, &str); 11] = [
             ("lights", "light"),
             ("lamps", "lamp"),
             ("doors", "door"),
@@ -202,10 +204,13 @@ impl Target {
             ("switches", "switch"),
             ("sensors", "sensor"),
             ("locks", "lock"),
+            ("rooms", "room"),
+            ("thermostats", "thermostat"),
+            ("things", "device"),
         ];
         let mut target = Self::default();
         for word in words.iter().map(String::as_str).filter(|word| !FILLERS.contains(word)) {
-            if matches!(word, "all" | "every" | "each" | "both" | "everything") {
+            if matches!(word, "all" | "every" | "each" | "both" | "everything" | "anything" | "any") {
                 target.is_plural = true;
                 continue;
             }
