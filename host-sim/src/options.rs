@@ -1,17 +1,22 @@
 //! The simulator's command line.
 
+mod broker_url;
+mod config;
+mod llm;
+
 use std::ffi::OsString;
-use std::fmt;
 use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::str::FromStr;
+use std::path::{Path, PathBuf};
 
 use hub_core::HubId;
 use lexopt::prelude::*;
 
 use crate::hub::{Settings, random_seed};
 use crate::link::Spec;
-use crate::relay;
+use crate::relay::{self, Models, SearchUrl};
+
+pub use broker_url::BrokerUrl;
+pub use llm::Llm;
 
 const HELP: &str = "\
 The Hearthwave hub on a desktop: an MQTT broker, a simulated Z-Wave controller and the hub in one process.
@@ -21,11 +26,14 @@ Usage: cargo sim [OPTIONS]
   --once TEXT      ask one question, print the reply as JSON, and exit (0 if it succeeded, 1 if not).
                    TEXT is what a person says, or a tool call like
                    '{\"name\":\"echo\",\"arguments\":{\"text\":\"hello\"}}'
-  --llm MODEL      which language model answers: demo, a small grammar in this process (the default); none, and text is
-                   echoed; or anthropic:MODEL, openai:MODEL or ollama:MODEL through a relay in this process, with the key
-                   from ANTHROPIC_API_KEY or OPENAI_API_KEY
-                   With --broker it is none unless given: a relay of yours answers
+                   or NAME {\"argument\":...}
+  --llm MODEL      which language model answers: demo, a small grammar in this process (the default); none, and only
+                   tool calls are possible; or anthropic:MODEL, openai:MODEL or ollama:MODEL through a relay in this
+                   process, with the key from ANTHROPIC_API_KEY or OPENAI_API_KEY.
+                   With --broker and without this, a relay of yours at that broker answers
   --llm-url URL    where that model is, if not at its usual place
+  --search-url URL who searches the web, with {query} where the words go and answers as SearXNG's in JSON:
+                   'http://127.0.0.1:8888/search?format=json&q={query}'
   --broker URL     use this broker instead of the one in the process: mqtt://[USER:PASSWORD@]HOST[:PORT].
                    The login can also be in HEARTHWAVE_BROKER_USER and HEARTHWAVE_BROKER_PASSWORD
   --listen ADDR    where the broker in the process listens, like 0.0.0.0:1883. Without it, at
@@ -36,6 +44,8 @@ Usage: cargo sim [OPTIONS]
   --state FILE     where the hub keeps settings, flags and documents; made if it is not there. Without it, what
                    the hub is told is forgotten when it ends
   --hub-id ID      the hub's name in every topic (sim; with --once and --broker, one of its own)
+  --config FILE    options from a file: a JSON object like {\"hub_id\":\"attic\",\"llm\":\"none\"} with any of hub_id,
+                   broker, listen, link, llm, llm_url, search_url and state. The command line wins
   --help           this text
   --version        the version
 
@@ -65,6 +75,8 @@ pub struct Options {
     pub llm: Llm,
     /// Where the model is.
     pub llm_url: Option<String>,
+    /// Who searches the web.
+    pub search_url: Option<SearchUrl>,
     /// What is at the far end of the serial line.
     pub link: Spec,
     /// The file that is the hub's flash.
@@ -76,51 +88,58 @@ pub struct Options {
 impl Options {
     /// Reads the arguments of the program, its own name left out.
     pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Error> {
-        let mut options = Self {
-            once: None,
-            broker: None,
-            listen: None,
-            llm: Llm::Demo,
-            llm_url: None,
-            link: Spec::Sim,
-            state: None,
-            hub_id: "sim".into(),
-        };
-        let (mut is_named, mut is_llm_chosen) = (false, false);
+        let (mut once, mut config) = (None, None);
+        let mut given: Vec<(&'static str, OsString)> = Vec::new();
         let mut parser = lexopt::Parser::from_args(arguments);
         while let Some(argument) = parser.next()? {
             match argument {
-                Long("once") => options.once = Some(parser.value()?.string()?),
-                // Not by `parse_with`, whose error would show the password.
-                Long("broker") => {
-                    let url = BrokerUrl::parse(&parser.value()?.string()?);
-                    options.broker = Some(url.map_err(|error| format!("--broker: {error}"))?);
-                }
-                Long("listen") => options.listen = Some(parser.value()?.parse()?),
-                Long("llm") => {
-                    options.llm = parser.value()?.parse_with(str::parse)?;
-                    is_llm_chosen = true;
-                }
-                Long("llm-url") => options.llm_url = Some(parser.value()?.string()?),
-                Long("link") => options.link = parser.value()?.parse_with(str::parse)?,
-                Long("state") => options.state = Some(parser.value()?.into()),
-                Long("hub-id") => {
-                    options.hub_id = parser.value()?.parse_with(hub_id)?;
-                    is_named = true;
-                }
+                Long("once") => once = Some(parser.value()?.string()?),
+                Long("config") => config = Some(PathBuf::from(parser.value()?)),
                 Long("help") | Short('h') => return Ok(Command::Print(HELP.into())),
                 Long("version") | Short('V') => {
                     return Ok(Command::Print(format!("hearthwave {}", env!("CARGO_PKG_VERSION"))));
                 }
+                Long(name) => match config::MEMBERS.into_iter().find(|member| long(member) == name) {
+                    Some(member) => given.push((member, parser.value()?)),
+                    None => return Err(argument.unexpected()),
+                },
                 other => return Err(other.unexpected()),
             }
         }
-        if options.broker.is_some() && !is_llm_chosen {
-            // A relay here would take the questions of every hub at that broker.
-            options.llm = Llm::None;
+        let mut draft = Draft::default();
+        if let Some(path) = &config {
+            let is_given = |name: &str| given.iter().any(|(other, _)| *other == name);
+            draft.take_file(path, once.is_some(), is_given)?;
         }
+        for (name, value) in given {
+            draft.set(name, value).map_err(|error| format!("--{}: {error}", long(name)))?;
+        }
+        let is_named = draft.hub_id.is_some();
+        let mut options = Self {
+            once,
+            llm: match (draft.llm, &draft.broker) {
+                (Some(llm), _) => llm,
+                // A relay here would take the questions of every hub at that broker.
+                (None, Some(_)) => Llm::Elsewhere,
+                (None, None) => Llm::Demo,
+            },
+            broker: draft.broker,
+            listen: draft.listen,
+            llm_url: draft.llm_url,
+            search_url: draft.search_url,
+            link: draft.link.unwrap_or(Spec::Sim),
+            state: draft.state,
+            hub_id: draft.hub_id.unwrap_or_else(|| "sim".into()),
+        };
         if options.llm_url.is_some() && !matches!(options.llm, Llm::Model { .. }) {
             return Err("--llm-url is for --llm anthropic:MODEL, openai:MODEL or ollama:MODEL".into());
+        }
+        let has_relay = !matches!(options.llm, Llm::None | Llm::Elsewhere);
+        if options.search_url.is_some() && options.broker.is_some() && !has_relay {
+            // One that only searches would take the other questions from those who answer them.
+            return Err(
+                "--search-url: at another broker, the relay there searches: give it to `cargo relay`".into(),
+            );
         }
         if options.listen.is_some() && (options.broker.is_some() || options.once.is_some()) {
             return Err("--listen is for the broker in the process, while there is a prompt".into());
@@ -135,16 +154,24 @@ impl Options {
     /// The settings of the relay in this process, if one is wanted: `None` if not.
     pub fn relay(&self, hub: &Settings) -> Result<Option<relay::Settings>, lexopt::Error> {
         let provider = match &self.llm {
-            Llm::None => return Ok(None),
-            Llm::Demo => "demo",
-            Llm::Model { provider, .. } => provider,
+            Llm::Demo => Some("demo"),
+            Llm::Model { provider, .. } => Some(provider.as_str()),
+            Llm::None | Llm::Elsewhere => None,
         };
-        let mut arguments = vec!["--provider".into(), OsString::from(provider)];
-        if let Some(url) = &self.llm_url {
-            arguments.extend(["--url".into(), OsString::from(url)]);
-        }
-        let parsed = relay::options::parse(arguments, |name| std::env::var(name).ok())?;
-        let relay::options::Command::Run(mut settings) = parsed else { return Ok(None) };
+        let mut settings = match provider {
+            Some(provider) => {
+                let mut arguments = vec!["--provider".into(), OsString::from(provider)];
+                if let Some(url) = &self.llm_url {
+                    arguments.extend(["--url".into(), OsString::from(url)]);
+                }
+                let parsed = relay::options::parse(arguments, |name| std::env::var(name).ok())?;
+                let relay::options::Command::Run(settings) = parsed else { return Ok(None) };
+                settings
+            }
+            None if self.search_url.is_some() => Box::new(relay::Settings::in_memory(Models::default())),
+            None => return Ok(None),
+        };
+        settings.search = self.search_url.clone();
         let (host, port, login) = (hub.host.clone(), hub.port, hub.login.clone());
         settings.broker = BrokerUrl { host, port, login };
         Ok(Some(*settings))
@@ -169,6 +196,70 @@ impl Options {
     }
 }
 
+/// What was said so far.
+#[derive(Default)]
+struct Draft {
+    broker: Option<BrokerUrl>,
+    listen: Option<SocketAddr>,
+    llm: Option<Llm>,
+    llm_url: Option<String>,
+    search_url: Option<SearchUrl>,
+    link: Option<Spec>,
+    state: Option<PathBuf>,
+    hub_id: Option<String>,
+}
+
+impl Draft {
+    /// Sets an option by its name in a file. The error never shows the value: a password may be in it.
+    fn set(&mut self, name: &str, value: OsString) -> Result<(), String> {
+        if name == "state" {
+            self.state = Some(value.into());
+            return Ok(());
+        }
+        let text = value.into_string().map_err(|_| "it is not a text in UTF-8")?;
+        match name {
+            "broker" => self.broker = Some(BrokerUrl::parse(&text)?),
+            "listen" => {
+                let address = text.parse().map_err(|_| format!("'{text}' is not like 127.0.0.1:1883"))?;
+                self.listen = Some(address);
+            }
+            "llm" => self.llm = Some(text.parse()?),
+            "llm_url" => self.llm_url = Some(text),
+            "search_url" => self.search_url = Some(SearchUrl::new(&text)?),
+            "link" => self.link = Some(text.parse()?),
+            "hub_id" => self.hub_id = Some(hub_id(&text)?),
+            _ => return Err("there is no such option".into()),
+        }
+        Ok(())
+    }
+
+    /// Takes what a file says, but for what makes no sense with what the command line says.
+    fn take_file(
+        &mut self,
+        path: &Path,
+        is_once: bool,
+        is_given: impl Fn(&str) -> bool,
+    ) -> Result<(), String> {
+        for (name, value) in config::read(path).map_err(|error| format!("--config: {error}"))? {
+            let is_moot = match name {
+                "llm_url" => is_given("llm"),
+                "listen" => is_once || is_given("broker"),
+                _ => is_given(name),
+            };
+            if !is_moot {
+                let named = |error| format!("--config: {}: '{name}': {error}", path.display());
+                self.set(name, value.into()).map_err(named)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How an option is written on the command line.
+fn long(name: &str) -> String {
+    name.replace('_', "-")
+}
+
 fn login_from_environment() -> Option<(String, String)> {
     let user = std::env::var("HEARTHWAVE_BROKER_USER").ok().filter(|user| !user.is_empty())?;
     Some((user, std::env::var("HEARTHWAVE_BROKER_PASSWORD").unwrap_or_default()))
@@ -181,130 +272,12 @@ fn hub_id(text: &str) -> Result<String, String> {
     }
 }
 
-/// Who answers what people say, written `demo`, `none` or `PROVIDER:MODEL`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Llm {
-    /// A small grammar.
-    Demo,
-    /// Nobody.
-    None,
-    /// A model.
-    Model {
-        /// `anthropic`, `openai` or `ollama`.
-        provider: String,
-        /// As the provider calls it.
-        model: String,
-    },
-}
-
-impl Llm {
-    /// The default rule of a hub that is to be answered by this one.
-    pub fn rule(&self) -> String {
-        let (service, model) = match self {
-            Self::Demo => ("ollama", "demo"),
-            Self::None => return String::new(),
-            Self::Model { provider, model } => (provider.as_str(), model.as_str()),
-        };
-        let tools = serde_json::json!({ "enabled": true });
-        serde_json::json!({ "name": "default", "service": service, "model": model, "tools": tools })
-            .to_string()
-    }
-}
-
-impl FromStr for Llm {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
-            None if text == "demo" => Ok(Self::Demo),
-            None if text == "none" => Ok(Self::None),
-            Some((provider @ ("anthropic" | "openai" | "ollama"), model)) if !model.is_empty() => {
-                Ok(Self::Model { provider: provider.into(), model: model.into() })
-            }
-            _ => Err("it is demo, none, anthropic:MODEL, openai:MODEL or ollama:MODEL".into()),
-        }
-    }
-}
-
-/// `mqtt://[USER:PASSWORD@]HOST[:PORT]`
-#[derive(Clone, PartialEq, Eq)]
-pub struct BrokerUrl {
-    /// A name or an address.
-    pub host: String,
-    /// 1883 unless given.
-    pub port: u16,
-    /// User name and password.
-    pub login: Option<(String, String)>,
-}
-
-/// Without the password.
-impl fmt::Debug for BrokerUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let user = self.login.as_ref().map(|(user, _)| user);
-        f.debug_struct("BrokerUrl")
-            .field("host", &self.host)
-            .field("port", &self.port)
-            .field("user", &user)
-            .finish()
-    }
-}
-
-impl BrokerUrl {
-    /// Reads a URL. Nothing in it is percent-encoded: a password may hold any character.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let rest = match text.split_once("://") {
-            Some(("mqtt", rest)) => rest,
-            Some((scheme, _)) => return Err(format!("only mqtt:// is possible, not {scheme}://")),
-            None => text,
-        };
-        let rest = rest.strip_suffix('/').unwrap_or(rest);
-        let (login, place) = match rest.rsplit_once('@') {
-            Some((login, place)) => {
-                let (user, password) = login.split_once(':').unwrap_or((login, ""));
-                (Some((user.into(), password.into())), place)
-            }
-            None => (None, rest),
-        };
-        // An IPv6 address stands in brackets, since it has colons of its own.
-        let (host, port) = match place.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
-            Some((address, "")) => (address, None),
-            Some((address, port)) => (address, Some(port.strip_prefix(':').unwrap_or(port))),
-            None => match place.split_once(':') {
-                Some((host, port)) => (host, Some(port)),
-                None => (place, None),
-            },
-        };
-        if host.is_empty() {
-            return Err("the host is missing: mqtt://HOST[:PORT]".into());
-        }
-        let port = match port {
-            Some(port) => port.parse().map_err(|_| format!("'{port}' is not a port"))?,
-            None => 1883,
-        };
-        Ok(Self { host: host.into(), port, login })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn parse(arguments: &[&str]) -> Result<Command, String> {
         Options::parse(arguments.iter().map(OsString::from)).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn broker_urls_in_all_their_forms() {
-        let url = |host: &str, port, login: Option<(&str, &str)>| {
-            Ok(BrokerUrl { host: host.into(), port, login: login.map(|(u, p)| (u.into(), p.into())) })
-        };
-        assert_eq!(BrokerUrl::parse("mqtt://broker.local"), url("broker.local", 1883, None));
-        assert_eq!(BrokerUrl::parse("10.0.0.7:1884"), url("10.0.0.7", 1884, None));
-        assert_eq!(
-            BrokerUrl::parse("mqtt://me:p@ss:word@host/"),
-            url("host", 1883, Some(("me", "p@ss:word")))
-        );
-        assert_eq!(BrokerUrl::parse("mqtt://[::1]:1885"), url("::1", 1885, None));
     }
 
     #[test]
@@ -318,6 +291,9 @@ mod tests {
             (&["--hub-id", "a/b"], "letters"),
             (&["--hub-id", ""], "letters"),
             (&["--listen", "here"], "here"),
+            (&["--search-url", "http://h"], "--search-url: "),
+            (&["--search-url", "http://h/{query}", "--broker", "mqtt://h"], "cargo relay"),
+            (&["--config", "no-such-file.json"], "no-such-file.json"),
             (&["--llm", "gpt"], "anthropic:MODEL"),
             (&["--llm", "ollama:"], "anthropic:MODEL"),
             (&["--once"], "--once"),
@@ -328,5 +304,70 @@ mod tests {
             assert!(error.contains(part), "{arguments:?} gave: {error}");
             assert!(!error.contains("s3cret"), "the password is in: {error}");
         }
+    }
+
+    fn options(arguments: &[&str]) -> Options {
+        match parse(arguments) {
+            Ok(Command::Run(options)) => *options,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn who_answers() {
+        assert_eq!(options(&[]).llm, Llm::Demo);
+        assert_eq!(options(&["--broker", "mqtt://h"]).llm, Llm::Elsewhere);
+        assert_eq!(options(&["--broker", "mqtt://h", "--llm", "none"]).llm, Llm::None);
+        assert_eq!(options(&["--broker", "mqtt://h", "--llm", "demo"]).llm, Llm::Demo);
+    }
+
+    #[test]
+    fn somebody_searches_with_or_without_a_model() {
+        let url = "http://h/search?q={query}";
+        for (llm, models) in [("demo", "anthropic, openai, ollama"), ("none", "none")] {
+            let options = options(&["--llm", llm, "--search-url", url]);
+            let relay = options.relay(&options.settings()).expect("right").expect("a relay");
+            assert_eq!((relay.search, relay.models.to_string().as_str()), (SearchUrl::new(url).ok(), models));
+        }
+        assert!(options(&["--llm", "none"]).relay(&options(&[]).settings()).expect("right").is_none());
+    }
+
+    #[test]
+    fn a_file_speaks_and_the_command_line_has_the_last_word() {
+        let path = std::env::temp_dir().join(format!("hearthwave-config-{:016x}.json", random_seed()));
+        let file = path.to_str().expect("text").to_owned();
+        let with = |text: &str, arguments: &[&str]| {
+            std::fs::write(&path, text).expect("written");
+            parse(&[&["--config", &file], arguments].concat())
+        };
+        let all = r#"{"hub_id":"attic","llm":"ollama:qwen3:8b","llm_url":"http://h:1","listen":"127.0.0.1:9",
+                      "search_url":"http://h/{query}","state":"hub.bin","link":"tcp:h:7"}"#;
+        let Ok(Command::Run(options)) = with(all, &[]) else { panic!("wrong") };
+        assert_eq!((options.hub_id.as_str(), options.llm_url.as_deref()), ("attic", Some("http://h:1")));
+        assert_eq!((options.listen, options.state), ("127.0.0.1:9".parse().ok(), Some("hub.bin".into())));
+        assert_eq!(
+            (options.search_url, options.link),
+            (SearchUrl::new("http://h/{query}").ok(), "tcp:h:7".parse().expect("a link"))
+        );
+        // What the file says of another model, or of a broker that is not there, is moot.
+        let Ok(Command::Run(options)) = with(all, &["--llm", "demo", "--hub-id", "hall", "--once", "hi"])
+        else {
+            panic!("wrong")
+        };
+        assert_eq!(
+            (options.hub_id.as_str(), options.llm, options.llm_url, options.listen),
+            ("hall", Llm::Demo, None, None)
+        );
+        for (text, part) in [
+            (r#"{"hub":"x"}"#, "'hub' is unknown"),
+            (r#"{"hub_id":7}"#, "'hub_id' must be a text"),
+            (r#"{"hub_id":"a/b"}"#, "'hub_id': a hub id has"),
+            (r#"{"broker":"mqtts://me:s3cret@h"}"#, "'broker': only mqtt://"),
+            ("{", "not JSON"),
+        ] {
+            let error = with(text, &[]).expect_err("it is wrong");
+            assert!(error.contains(part) && error.contains(&file) && !error.contains("s3cret"), "{error}");
+        }
+        std::fs::remove_file(&path).expect("removed");
     }
 }

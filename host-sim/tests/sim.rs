@@ -1,7 +1,8 @@
 //! `cargo sim` as a person or a script uses it: the program itself, its output and its exit status.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::thread::JoinHandle;
 
 use serde_json::Value;
 
@@ -20,7 +21,12 @@ fn run(arguments: &[&str]) -> (Output, String, String) {
 
 #[test]
 fn one_question_one_line_of_json() {
-    for question in ["hello", r#"{"name":"echo","arguments":{"text":"hello"}}"#] {
+    let calls = [
+        r#"{"name":"echo","arguments":{"text":"hello"}}"#,
+        r#"hub_echo {"text":"hello"}"#,
+        r#"echo {"text":"hello"}"#,
+    ];
+    for question in calls {
         let (output, stdout, stderr) = run(&["--llm", "none", "--once", question]);
         assert_eq!(output.status.code(), Some(0), "{stderr}");
         assert_eq!(stdout.lines().count(), 1);
@@ -28,6 +34,65 @@ fn one_question_one_line_of_json() {
         assert_eq!(reply["result"]["echo"]["text"], "hello");
         assert_eq!(stderr, "", "nothing to say when all is well");
     }
+}
+
+#[test]
+fn without_a_model_words_are_not_answered() {
+    for question in ["hello", "turn on {the light}", "@status"] {
+        let (output, stdout, stderr) = run(&["--llm", "none", "--once", question]);
+        assert_eq!((output.status.code(), stderr.as_str()), (Some(1), ""));
+        let reply: Value = serde_json::from_str(&stdout).expect("JSON");
+        assert_eq!(reply["success"], false);
+        assert!(reply["error"].as_str().expect("words").starts_with("There is no language model"), "{reply}");
+    }
+}
+
+/// A server that answers every request with this.
+fn serve(body: &'static str) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut lines = BufReader::new(stream.try_clone().expect("a stream")).lines();
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let _ = write!(
+                stream,
+                "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                body.len()
+            );
+        }
+    });
+    address.to_string()
+}
+
+#[test]
+fn it_searches_with_a_model_and_without() {
+    let place =
+        serve(r#"{"results":[{"title":"Salt","url":"https://salt.test","content":"Salt is salty"}]}"#);
+    let url = format!("http://{place}/search?q={{query}}");
+    let (output, stdout, stderr) = run(&["--search-url", &url, "--once", "search for salt"]);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let reply: Value = serde_json::from_str(&stdout).expect("JSON");
+    assert_eq!(reply["content"], "I found this: Salt is salty.");
+    let (_, stdout, stderr) =
+        run(&["--llm", "none", "--search-url", &url, "--once", r#"hub_search {"query":"salt"}"#]);
+    assert!(stdout.contains("Salt is salty"), "{stdout} {stderr}");
+}
+
+#[test]
+fn options_come_from_a_file() {
+    let path = std::env::temp_dir().join(format!("hearthwave-sim-{}.json", std::process::id()));
+    let file = path.to_str().expect("text");
+    std::fs::write(&path, r#"{"llm":"none"}"#).expect("written");
+    let (_, stdout, _) = run(&["--config", file, "--once", "hello"]);
+    assert!(stdout.contains("There is no language model"), "{stdout}");
+    let (_, stdout, _) = run(&["--llm", "demo", "--config", file, "--once", "hello"]);
+    assert!(stdout.contains("I am a demo"), "the command line wins: {stdout}");
+    std::fs::write(&path, r#"{"hubid":"attic"}"#).expect("written");
+    let (output, stdout, stderr) = run(&["--config", file, "--once", "hello"]);
+    assert_eq!((output.status.code(), stdout.as_str()), (Some(2), ""));
+    assert!(stderr.contains(file) && stderr.contains("'hubid' is unknown; there are hub_id, "), "{stderr}");
+    std::fs::remove_file(&path).expect("removed");
 }
 
 /// spec: gateway-16
@@ -71,52 +136,120 @@ fn wrong_arguments_are_explained() {
     assert!(stderr.contains("letters, digits") && stderr.contains("--help"), "{stderr}");
     let (output, stdout, _) = run(&["--help"]);
     assert_eq!(output.status.code(), Some(0));
-    assert!(stdout.contains("--once TEXT") && stdout.contains("--broker URL"));
+    for option in ["--once TEXT", "--broker URL", "--search-url URL", "--config FILE"] {
+        assert!(stdout.contains(option), "{option}");
+    }
+}
+
+/// A simulator with a prompt.
+struct Prompt {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    /// All of stderr from here on, once it has ended.
+    rest: JoinHandle<String>,
+    /// Where its broker is.
+    place: String,
+}
+
+impl Prompt {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = sim(&[arguments, &["--listen", "127.0.0.1:0"]].concat());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it runs");
+        let stdin = child.stdin.take().expect("a pipe");
+        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut stderr = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut line = String::new();
+        let place = loop {
+            line.clear();
+            assert!(stderr.read_line(&mut line).expect("a line") > 0, "it ended");
+            if let Some(rest) = line.trim().strip_prefix("broker") {
+                break rest.split_whitespace().next().expect("an address").to_owned();
+            }
+        };
+        let rest = std::thread::spawn(move || {
+            let mut rest = String::new();
+            stderr.read_to_string(&mut rest).expect("text");
+            rest
+        });
+        Self { child, stdin, stdout, rest, place }
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).expect("a line");
+        line
+    }
+
+    /// Types something, and reads a line of stdout.
+    fn ask(&mut self, text: &str) -> String {
+        writeln!(self.stdin, "{text}").expect("typed");
+        self.line()
+    }
+
+    /// Quits. Returns what was on stderr.
+    fn quit(mut self) -> String {
+        self.stdin.write_all(b"quit\n").expect("typed");
+        assert_eq!(self.child.wait().expect("its end").code(), Some(0));
+        self.rest.join().expect("read")
+    }
 }
 
 #[test]
 fn at_the_prompt_and_from_a_second_simulator() {
-    let mut first = sim(&["--llm", "none", "--listen", "127.0.0.1:0", "--hub-id", "first"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it runs");
-    let mut stdin = first.stdin.take().expect("a pipe");
-    let mut stdout = BufReader::new(first.stdout.take().expect("a pipe"));
-    let mut stderr = BufReader::new(first.stderr.take().expect("a pipe"));
-
-    let mut line = String::new();
-    let place = loop {
-        line.clear();
-        assert!(stderr.read_line(&mut line).expect("a line") > 0, "it ended");
-        if let Some(rest) = line.trim().strip_prefix("broker") {
-            break rest.split_whitespace().next().expect("an address").to_owned();
-        }
-    };
-    let drain = std::thread::spawn(move || {
-        let mut rest = String::new();
-        stderr.read_to_string(&mut rest).map(|_| rest)
-    });
-
-    stdin.write_all(b"\xff\xfe\ngood morning\n\n{\"name\":\"echo\",\"transaction\":5}\n").expect("typed");
-    let mut replies = String::new();
-    for _ in 0..3 {
-        stdout.read_line(&mut replies).expect("a reply");
-    }
-    assert!(replies.contains("good morning") && replies.contains("\"transaction\":5"), "{replies}");
+    let mut first = Prompt::start(&["--llm", "none", "--hub-id", "first"]);
+    first
+        .stdin
+        .write_all(b"\xff\xfe\ngood morning\n\n{\"name\":\"echo\",\"transaction\":5}\n")
+        .expect("typed");
+    let replies = [first.line(), first.line(), first.line()].concat();
+    assert!(replies.contains("no language model") && replies.contains("\"transaction\":5"), "{replies}");
 
     // A second hub at the first one's broker.
-    let broker = format!("mqtt://{place}");
-    let (output, reply, stderr) =
-        run(&["--broker", &broker, "--hub-id", "second", "--once", "from next door"]);
+    let broker = format!("mqtt://{}", first.place);
+    let call = r#"echo {"text":"from next door"}"#;
+    let (output, reply, stderr) = run(&["--broker", &broker, "--hub-id", "second", "--once", call]);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     assert!(reply.contains("from next door"));
 
-    stdin.write_all(b"quit\n").expect("typed");
-    assert_eq!(first.wait().expect("its end").code(), Some(0));
-    let log = drain.join().expect("read").expect("text");
+    let log = first.quit();
     assert!(log.contains("is ready with 9 tools"), "{log}");
+}
+
+#[test]
+fn at_another_broker_a_relay_there_answers() {
+    let first = Prompt::start(&["--hub-id", "first"]);
+    let broker = format!("mqtt://{}", first.place);
+    let words = "turn on the kitchen light";
+    let (output, stdout, stderr) = run(&["--broker", &broker, "--once", words]);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let reply: Value = serde_json::from_str(&stdout).expect("JSON");
+    assert_eq!(reply["content"], "Kitchen Light is now on.", "{reply}");
+    let (output, stdout, _) = run(&["--broker", &broker, "--llm", "none", "--once", words]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout.contains("There is no language model"), "{stdout}");
+    first.quit();
+}
+
+#[test]
+fn the_prompt_helps_and_tells_what_goes_on() {
+    let mut prompt = Prompt::start(&[]);
+    writeln!(prompt.stdin, "help").expect("typed");
+    let reply = prompt.ask("hub_echo {\"text\":\"hello\"}");
+    let reply: Value = serde_json::from_str(&reply).expect("JSON");
+    assert_eq!(reply["result"]["echo"]["text"], "hello", "a tool is called by its name");
+    let reply = prompt.ask("turn on the kitchen light");
+    assert!(reply.contains("Kitchen Light is now on."), "{reply}");
+    let reply = prompt.ask("nonsense {\"text\":\"hello\"}");
+    assert!(reply.contains("did not understand"), "no tool of that name, so it is said: {reply}");
+    let told = prompt.quit();
+    for part in ["@status @goodnight @explain", "NAME {json}", "unplug, plug", "tools  ", "quit  "] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    for part in ["\n  ... waiting for the model\n", "\n  ... calling control_zwave_device\n"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
 }
 
 #[test]

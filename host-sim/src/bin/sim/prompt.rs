@@ -1,0 +1,147 @@
+//! A person at a prompt, or one question from a script.
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use host_sim::caller::wait_for_controller;
+use host_sim::hub::Settings;
+use host_sim::link::Spec;
+use host_sim::network::Network;
+use host_sim::options::{Llm, Options};
+use host_sim::zwave::Home;
+use hub_core::chat::prompts::PROMPTS;
+use tokio::io::{AsyncBufReadExt, BufReader};
+
+use crate::{line, thinking};
+
+/// How long a question waits for the controller to be ready: all quick attempts, and some time for each.
+const CONTROLLER_PATIENCE: Duration = Duration::from_secs(25);
+
+/// Whether a person is looking at a prompt, which a line of the log should not run into.
+pub(crate) static AT_PROMPT: AtomicBool = AtomicBool::new(false);
+
+/// What the person types after.
+pub(crate) const SIGN: &str = "> ";
+
+/// One question: the reply on stdout. Returns the exit status.
+pub(crate) async fn once(network: Network, settings: &Settings, options: &Options, text: &str) -> i32 {
+    // The question may be for the controller. One that is not there within this time is not waited for.
+    let _ = wait_for_controller(network.clone(), settings, CONTROLLER_PATIENCE).await;
+    match line::say(network, settings, options, text).await {
+        Ok(reply) => {
+            println!("{reply}");
+            let succeeded = serde_json::from_str::<serde_json::Value>(&reply)
+                .is_ok_and(|reply| reply["success"] != serde_json::Value::Bool(false));
+            i32::from(!succeeded)
+        }
+        Err(error) => {
+            eprintln!("sim: {error}");
+            1
+        }
+    }
+}
+
+/// Talks with the person until they quit. Returns the exit status.
+pub(crate) async fn talk(network: Network, settings: &Settings, options: &Options, home: &Home) -> i32 {
+    let id = &settings.hub_id;
+    let Settings { host, port, .. } = settings;
+    let login =
+        settings.login.as_ref().map(|(user, _)| format!(" -u {user} -P PASSWORD")).unwrap_or_default();
+    let place = format!("-V 5 -h {host} -p {port}{login}");
+    eprintln!(
+        "Hearthwave {} in simulation\n\
+         \n  hub         {id}\n  broker      {host}:{port}{}\n  controller  {}\n\
+         \nFrom another terminal, with mosquitto-clients:\n\
+         \n  mosquitto_sub {place} -v -t 'hearthwave/{id}/#'\n  \
+         mosquitto_pub {place} -t hearthwave/{id}/request/tool/call \\\n    \
+         -m '{{\"name\":\"echo\",\"arguments\":{{\"text\":\"hello\"}}}}'\n\
+         \nHere: say something, or type a tool call, help, tools or quit.{}\n",
+        env!("CARGO_PKG_VERSION"),
+        match options {
+            Options { broker: Some(_), .. } => "",
+            Options { listen: None, .. } if *port != 1883 => " (in this process; port 1883 is taken)",
+            _ => " (in this process)",
+        },
+        options.link,
+        match options.link {
+            Spec::Sim => "\nunplug and plug take the controller away and bring it back.",
+            _ => "",
+        },
+    );
+    let is_terminal = std::io::stdin().is_terminal();
+    let mut input = BufReader::new(tokio::io::stdin());
+    let mut line = Vec::new();
+    loop {
+        if is_terminal {
+            eprint!("{SIGN}");
+            AT_PROMPT.store(true, Ordering::Relaxed);
+        }
+        line.clear();
+        let read = input.read_until(b'\n', &mut line).await;
+        AT_PROMPT.store(false, Ordering::Relaxed);
+        match read {
+            Ok(1..) => {}
+            // The end, if a person says so.
+            Ok(0) if is_terminal => {
+                eprintln!();
+                return 0;
+            }
+            Ok(0) => {
+                log::info!("sim: no more input; the hub goes on until it is stopped");
+                std::future::pending().await
+            }
+            Err(error) => {
+                eprintln!("sim: the input cannot be read: {error}");
+                return 1;
+            }
+        }
+        match String::from_utf8_lossy(&line).trim() {
+            "" => {}
+            "quit" | "exit" => return 0,
+            "unplug" if options.link == Spec::Sim => {
+                home.faults().unplug();
+                eprintln!("The controller is unplugged. The hub notices when it next hears nothing from it.");
+            }
+            "plug" if options.link == Spec::Sim => {
+                home.faults().plug();
+                eprintln!("The controller is plugged in.");
+            }
+            "help" => eprintln!("{}", help(options)),
+            "tools" => match line::names(network.clone(), settings).await {
+                Ok(names) => println!("{}", names.join("\n")),
+                Err(error) => eprintln!("sim: {error}"),
+            },
+            text => {
+                let saying = line::say(network.clone(), settings, options, text);
+                match thinking::shown(network.clone(), settings, saying).await {
+                    Ok(reply) => println!("{reply}"),
+                    Err(error) => eprintln!("sim: {error}"),
+                }
+            }
+        }
+    }
+}
+
+/// What can be typed.
+fn help(options: &Options) -> String {
+    let words = match options.llm {
+        Llm::None => "there is no model (--llm none), so only tool calls are answered",
+        _ => "said to the model: turn on the kitchen light, is the front door locked?",
+    };
+    let mut help = format!(
+        "  words              {words}\n  \
+           @NAME words        a prompt of the hub:{}\n  \
+           NAME {{json}}        calls a tool: {}\n  \
+           {{json}}             the same as a request: {}\n  \
+           tools              the names of all tools\n",
+        PROMPTS.iter().map(|prompt| format!(" @{}", prompt.name)).collect::<String>(),
+        r#"echo {"text":"hello"}"#,
+        r#"{"name":"echo","arguments":{"text":"hello"}}"#,
+    );
+    if options.link == Spec::Sim {
+        help.push_str("  unplug, plug       takes the controller away, and brings it back\n");
+    }
+    help.push_str("  help               this list\n  quit               ends it");
+    help
+}
