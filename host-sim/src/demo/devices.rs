@@ -38,7 +38,7 @@ pub(super) enum Ability {
 }
 
 impl Ability {
-    fn is_of(self, kind: &str) -> bool {
+    pub(super) fn is_of(self, kind: &str) -> bool {
         match self {
             Self::Power => matches!(kind, "switch" | "dimmer"),
             Self::Level => kind == "dimmer",

@@ -63,9 +63,10 @@ fn decide(conversation: &Conversation) -> Reply {
             Need::Say(text) => words.push(text),
             Need::Missing(text) => {
                 // A hub whose room gets short offers less from round to round. What was done counts all the same.
-                let made = conversation.recent().filter_map(|made| made.outcome.as_ref()).last();
-                let is_only = heard.intents.len() == 1;
-                match made.filter(|_| is_only) {
+                let made = conversation.recent().filter(|made| made.outcome.is_some()).last();
+                let made =
+                    made.filter(|made| heard.intents.len() == 1 && intent.is_served_by(&made.call.name));
+                match made.and_then(|made| made.outcome.as_ref()) {
                     Some(last) => words.extend(speech::of(intent, &[last])),
                     None => words.push(text),
                 }

@@ -145,6 +145,9 @@ impl Tools<'_> {
 
     /// Finds who is meant. The controller is asked for all devices if it may know more than the model does.
     fn meant(&self, target: &Target, ability: Ability) -> Result<Vec<&Device>, Need> {
+        if target.words == ["it"] {
+            return self.last_device(ability);
+        }
         let meant = self.known.meant(target, ability);
         let is_certain = matches!(&meant, Meant::These(_) if !target.is_plural);
         // The list may have been forgotten since, but who acted has seen it.
@@ -169,6 +172,22 @@ impl Tools<'_> {
                 Err(Need::Say(format!("Which one do you mean: {}?", list(&names, "or"))))
             }
             Meant::Nobody => Err(Need::Say(self.nobody(target))),
+        }
+    }
+
+    /// "It" is what was called by its name last, for something that was said before.
+    fn last_device(&self, ability: Ability) -> Result<Vec<&Device>, Need> {
+        let conversation = self.conversation;
+        let earlier = conversation.calls.iter().take(conversation.since).rev();
+        let mut names = earlier.filter_map(|made| {
+            made.call.arguments.as_object()?.values().find_map(|value| {
+                self.known.devices.iter().find(|device| Some(device.name.as_str()) == value.as_str())
+            })
+        });
+        match names.next() {
+            Some(device) if ability.is_of(&device.kind) => Ok(vec![device]),
+            Some(device) => Err(Need::Say(format!("{} cannot do that.", device.name))),
+            None => Err(Need::Say("I do not know what you mean by 'it': say its name.".into())),
         }
     }
 
@@ -310,7 +329,8 @@ impl Tools<'_> {
             false => ["unlock", "off", "open"],
         };
         let action: Wanted<'_> = (ACTION, action.map(Value::from).into());
-        let is_any = target.is_empty() || target.words == ["door"] || target.words == ["lock"];
+        let is_any =
+            target.is_empty() || [["door"], ["lock"], ["everything"]].iter().any(|any| target.words == any);
         if is_any && let Some(call) = self.try_one("lock_door", std::slice::from_ref(&action)) {
             return Need::Calls(vec![call]);
         }
@@ -353,7 +373,10 @@ impl Tools<'_> {
             Some(Condition::Motion(_)) => Ability::Motion,
             None => Ability::Anything,
         };
-        match self.meant(target, ability) {
+        // Who asks how the kitchen is wants to know all of it.
+        let is_whole = expected.is_none() && matches!(self.known.meant(target, ability), Meant::OneOf(_));
+        let target = Target { is_plural: target.is_plural || is_whole, ..target.clone() };
+        match self.meant(&target, ability) {
             Ok(devices) => self.ask_status(&devices),
             Err(need) => need,
         }

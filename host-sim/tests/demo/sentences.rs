@@ -3,7 +3,7 @@
 use crate::chat::chat;
 
 /// What is said, the calls that it ends with, and how the answer begins. A new home for each.
-const SENTENCES: [(&str, &[&str], &str); 62] = [
+const SENTENCES: [(&str, &[&str], &str); 73] = [
     // Several at once, and exceptions.
     (
         "turn off everything except the hall light",
@@ -42,6 +42,29 @@ const SENTENCES: [(&str, &[&str], &str); 62] = [
     ),
     ("turn on the lights in the kitchen", &["on Kitchen Light"], "Kitchen Light is now on."),
     ("turn off the kitchen", &["list_devices {}"], "Which one do you mean: Kitchen Light or Coffee Machine?"),
+    (
+        "turn off the lights in the house",
+        &["off Bedside Lamp", "off Porch Light"],
+        "Ceiling Lamp, Floor Lamp, Kitchen Light, Hall Light",
+    ),
+    (
+        "turn on the lights except in the kitchen",
+        &["on Bedside Lamp", "on Porch Light"],
+        "Ceiling Lamp and Bedside Lamp are now on at level 99",
+    ),
+    ("turn on the hall light to 40 percent", &["level 40 Hall Light"], "Hall Light is now on at level 40."),
+    (
+        "how is the kitchen?",
+        &["status Kitchen Light", "status Coffee Machine", "status Kitchen Temperature"],
+        "Kitchen Light is off and Coffee Machine is off. Kitchen Temperature is at 21.4",
+    ),
+    ("is the garden pump working?", &["status Garden Pump"], "Garden Pump does not answer."),
+    ("start the coffee machine", &["on Coffee Machine"], "Coffee Machine is now on."),
+    ("stop the floor lamp", &["off Floor Lamp"], "Floor Lamp is now off."),
+    ("unlock everything", &[r#"lock_door {"action":"unlock"}"#], "Front Door is now unlocked."),
+    ("who left the lights on", &[], "I am only a demo and did not understand that."),
+    ("turn it off", &[], "I do not know what you mean by 'it': say its name."),
+    ("what did you just do?", &[], "I have not done anything yet"),
     // Brightness.
     ("make the hall light brighter", &["level 50 Hall Light"], "Hall Light is now on at level 50."),
     ("dim the hall light a bit", &["level 10 Hall Light"], "Hall Light is now on at level 10."),
@@ -208,6 +231,17 @@ fn a_question_back_can_be_answered() {
         // What was done is not done again by any words.
         let answer = chat.say("and the moon").await;
         assert!(answer.calls.iter().all(|call| !call.contains("control")), "{answer:?}");
+    });
+}
+
+#[test]
+fn it_is_what_was_named_last() {
+    chat(async |chat| {
+        chat.say("turn on the porch light").await;
+        let answer = chat.say("turn it off").await;
+        assert_eq!(answer.content, "Porch Light is now off.");
+        let answer = chat.say("is it on?").await;
+        assert_eq!(answer.content, "No, Porch Light is off.");
     });
 }
 

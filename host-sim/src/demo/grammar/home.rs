@@ -141,7 +141,7 @@ pub(super) fn level(words: &[String]) -> Option<Intent> {
         Some((to, percent)) => {
             let named = rest[..to]
                 .iter()
-                .filter(|word| !["down", "up", "brightness", "level"].contains(&word.as_str()));
+                .filter(|word| !["down", "up", "on", "brightness", "level"].contains(&word.as_str()));
             let named: Vec<String> = named.cloned().collect();
             Some(Intent::Level { target: Target::new(&named), percent })
         }
@@ -165,13 +165,17 @@ pub(super) fn power(words: &[String]) -> Option<Intent> {
     if let Some(rest) = after(words, "toggle") {
         return intent(rest, Power::Toggle);
     }
+    for (verb, power) in [("start", Power::On), ("stop", Power::Off), ("kill", Power::Off)] {
+        if let Some(rest) = after(words, verb) {
+            return intent(rest, power);
+        }
+    }
     let verb = VERBS.iter().find_map(|verb| after(words, verb));
     let rest = verb.unwrap_or(words);
     // A question about it is not a wish for it.
-    if words
-        .first()
-        .is_some_and(|word| ["is", "are", "what", "which", "did", "was", "how"].contains(&word.as_str()))
-    {
+    if words.first().is_some_and(|word| {
+        ["is", "are", "what", "which", "who", "why", "when", "did", "was", "how"].contains(&word.as_str())
+    }) {
         return None;
     }
     if verb.is_some() {
@@ -227,7 +231,7 @@ fn condition(words: &[String]) -> Option<Condition> {
 
 /// Words that say what is asked, not about whom.
 fn about(words: &[String]) -> Target {
-    const ASKING: [&str; 26] = [
+    const ASKING: [&str; 29] = [
         "is",
         "are",
         "on",
@@ -254,6 +258,9 @@ fn about(words: &[String]) -> Target {
         "i",
         "many",
         "leave",
+        "working",
+        "answering",
+        "alive",
     ];
     let named: Vec<String> = words.iter().filter(|word| !ASKING.contains(&word.as_str())).cloned().collect();
     Target::new(&named)

@@ -77,6 +77,9 @@ pub(super) fn report(words: &[String]) -> Option<Intent> {
 }
 
 pub(super) fn explain(words: &[String]) -> Option<Intent> {
+    if ["what did you", "what have you done", "why did you"].iter().any(|asks| after(words, asks).is_some()) {
+        return Some(Intent::Explain { about: vec![] });
+    }
     let about = ["explain", "describe", "about"].iter().find_map(|verb| after(words, verb))?;
     (!about.is_empty()).then(|| Intent::Explain { about: about.to_vec() })
 }

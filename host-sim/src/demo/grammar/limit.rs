@@ -40,6 +40,8 @@ pub(super) fn refrain(words: &[String]) -> Option<Intent> {
         ["dont", "do not", "never", "stop", "cancel", "never mind", "nevermind", "forget it", "undo"];
     let said = begins.iter().find(|beginning| after(words, beginning).is_some())?;
     match *said {
+        // "Stop the coffee machine" is another wish.
+        "stop" if words.len() > 2 => None,
         "undo" | "stop" | "cancel" => Some(Intent::Cannot("take back what has been done")),
         _ => Some(Intent::Refrain),
     }

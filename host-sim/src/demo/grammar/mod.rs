@@ -197,6 +197,20 @@ fn read_words(text: &str, before: Option<Intent>) -> Heard {
 }
 
 impl Intent {
+    /// Whether a call of a tool with this name does what is wanted. A look at something changes nothing.
+    pub(super) fn is_served_by(&self, tool: &str) -> bool {
+        let looks = tool.starts_with("get_") || tool.starts_with("list_");
+        let changes = matches!(
+            self,
+            Self::Warmer(_)
+                | Self::Brighter { .. }
+                | Self::Power { .. }
+                | Self::Level { .. }
+                | Self::Lock { .. }
+        );
+        !(looks && changes)
+    }
+
     /// The same, but not for those. None if that makes no sense.
     fn without(mut self, except: &[String]) -> Option<Self> {
         match &mut self {

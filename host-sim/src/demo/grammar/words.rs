@@ -193,8 +193,10 @@ pub(in super::super) struct Target {
 
 impl Target {
     pub(in super::super) fn new(words: &[String]) -> Self {
-        const FILLERS: [&str; 14] =
-            ["the", "a", "an", "my", "our", "your", "of", "in", "at", "for", "to", "that", "this", "there"];
+        const FILLERS: [&str; 16] = [
+            "the", "a", "an", "my", "our", "your", "of", "in", "at", "for", "to", "that", "this", "there",
+            "house", "home",
+        ];
         const PLURALS: [(&str, &str); 11] = [
             ("lights", "light"),
             ("lamps", "lamp"),
