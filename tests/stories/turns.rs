@@ -279,3 +279,36 @@ async fn what_goes_back_with_a_reply_always_fits() {
         })
         .await;
 }
+
+/// In a long conversation the oldest turns make place for tools, not the other way round.
+#[tokio::test(start_paused = true)]
+async fn a_long_conversation_keeps_all_its_tools() {
+    let world = World::new();
+    world
+        .tell(async {
+            let mut controller = world.controller();
+            let mut person = world.person("ann").await;
+            let tool = |number: u32| json!({ "name": format!("tool_{number}"), "description": "d".repeat(300), "inputSchema": { "type": "object" } });
+            controller.greets_with((0..10).map(tool).collect()).await;
+            person.sees_link("ready").await;
+            let mut model = Person::connect(&world.server(), "model", &["hearthwave/story/llm/request/#"]).await;
+            let mut longest = 0;
+            for turn in 0..12 {
+                let said = format!("Turn {turn}: {}", "\"why?\" ".repeat(40));
+                person.says(json!({ "text": said }));
+                let question = model.hears(QUESTION).await;
+                let body = question.json();
+                assert_eq!(body["tools"].as_array().map(Vec::len), Some(hub_core::tools::TOOLS.len() + 10));
+                let messages = body["messages"].as_array().expect("messages").clone();
+                // Whole turns, from a person's words to those that were just said.
+                assert!(messages.len() % 2 == 1 && messages.iter().step_by(2).all(|message| message["role"] == "user"));
+                assert_eq!(messages.last().expect("one")["content"], json!(said));
+                longest = longest.max(messages.len());
+                model.answers(&question, &stop(&"\"so\" ".repeat(60)));
+                person.hears(REPLY).await;
+            }
+            assert!(longest >= 5, "{longest}");
+            assert!(log_text().contains("oldest turns are left out"), "{}", log_text());
+        })
+        .await;
+}

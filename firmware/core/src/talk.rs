@@ -12,9 +12,9 @@ use embassy_sync::signal::Signal;
 use heapless::String;
 
 use crate::chat::{Ask, History, Rule, provider};
-use crate::json::Writer;
+use crate::json::{Overflow, Writer};
 use crate::limits;
-use crate::log::warn;
+use crate::log::{debug, warn};
 use crate::tool::Registry;
 
 /// The name of a conversation.
@@ -121,8 +121,8 @@ impl Talks {
         waiting.map(|place| place.cancelled.signal(())).is_some()
     }
 
-    /// Writes what the model is asked in conversation `index`. `None` if it does not fit, with `all_tools` if it is to have
-    /// them all.
+    /// Writes what the model is asked in conversation `index`. If it does not fit with all tools, then with `all_tools`
+    /// there is `None`; otherwise the oldest turns are left out, and at last tools.
     pub(crate) fn question(
         &self,
         index: usize,
@@ -136,15 +136,31 @@ impl Talks {
         let rule = Rule::parse(&brief.rule).ok()?;
         // They may all have left in the middle of the turn.
         let tools = (brief.has_tools && rule.tools.has_some(registry)).then_some(registry);
-        let ask = Ask { rule: &rule, system: &brief.system, history: &history, tools };
-        let mut writer = Writer::new(buffer);
-        if let Some(last) = provider::write(&ask, &mut writer).ok()? {
+        let mut ask = Ask { rule: &rule, system: &brief.system, history: &history, forgotten: 0, tools };
+        loop {
+            let mut writer = Writer::new(buffer);
+            let last = match provider::write(&ask, &mut writer) {
+                Ok(None) => break writer.finish().ok(),
+                Ok(Some(last)) => Some(last),
+                Err(Overflow) => None,
+            };
             if all_tools {
-                return None;
+                break None;
             }
+            // What was said long ago makes place for what can be done now.
+            let left = history.turns().saturating_sub(ask.forgotten);
+            if left > 1 {
+                ask.forgotten += left.div_ceil(4);
+                debug!(
+                    "chat: the {} oldest turns are left out of a question that is too long",
+                    ask.forgotten
+                );
+                continue;
+            }
+            let last = last?;
             warn!("chat: not all tools fit into a question; those after {} are left out", last.as_str());
+            break writer.finish().ok();
         }
-        writer.finish().ok()
     }
 
     /// Forgets everything.

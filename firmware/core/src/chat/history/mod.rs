@@ -214,7 +214,18 @@ impl History {
 
     /// Everything that was said, oldest first.
     pub fn messages(&self) -> Messages<'_> {
-        Messages::new(self.records(0))
+        self.messages_after(0)
+    }
+
+    /// What was said after so many of the oldest turns.
+    pub fn messages_after(&self, turns: usize) -> Messages<'_> {
+        let mut begins = self.records(0).filter(|record| record.header.kind == Kind::User);
+        Messages::new(self.records(begins.nth(turns).map_or(self.used, |record| record.at)))
+    }
+
+    /// How many turns there are, with the one that is going on.
+    pub fn turns(&self) -> usize {
+        self.records(0).filter(|record| record.header.kind == Kind::User).count()
     }
 
     /// The calls of the current turn that have a result, in the order in which they were made.

@@ -35,7 +35,7 @@ pub(super) fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Format {
     }
     out.key("messages");
     let list = out.open_array();
-    for message in ask.history.messages() {
+    for message in ask.messages() {
         match message {
             Message::User(text) => write_message("user", text, out),
             Message::Said(text) => write_message("assistant", text, out),

@@ -10,7 +10,7 @@ mod openai;
 use core::fmt::{self, Display};
 
 use super::cut::Measure;
-use super::history::{Call, History, Message};
+use super::history::{Call, History, Message, Messages};
 use super::reply::{Arguments, Reply, Requested};
 use super::rule::{Rule, Service};
 use crate::json::{self, Kind, Opened, Overflow, Text, Value, Writer};
@@ -26,9 +26,17 @@ pub struct Ask<'a> {
     pub system: &'a dyn Display,
     /// What was said, up to now.
     pub history: &'a History,
+    /// How many of its oldest turns are left out.
+    pub forgotten: usize,
     /// The tools to offer, of which the rule may allow some only. Without them the calls of earlier turns are left out
     /// too: providers refuse calls of tools that are not there.
     pub tools: Option<&'a Registry>,
+}
+
+impl<'a> Ask<'a> {
+    fn messages(&self) -> Messages<'a> {
+        self.history.messages_after(self.forgotten)
+    }
 }
 
 /// Writes the body of a request. If not all tools fit, the last one that did is returned; the others are left out.
@@ -153,7 +161,7 @@ fn write_flat(ask: &Ask<'_>, flat: &Flat, out: &mut Writer<'_>) {
         out.field("content", format_args!("{}", ask.system));
         out.close(message);
     }
-    for message in ask.history.messages() {
+    for message in ask.messages() {
         match message {
             Message::User(text) => write_message("user", text, out),
             Message::Said(text) => write_message("assistant", text, out),

@@ -218,8 +218,13 @@ fn tools_that_do_not_fit_are_left_out_and_told() {
     let rule = world.rule();
     let whole = body(&rule, &world.history, Some(&world.registry), "Be brief.");
     let count = whole["tools"].as_array().unwrap().len();
-    let ask =
-        Ask { rule: &rule, system: &"Be brief.", history: &world.history, tools: Some(&world.registry) };
+    let ask = Ask {
+        rule: &rule,
+        system: &"Be brief.",
+        history: &world.history,
+        forgotten: 0,
+        tools: Some(&world.registry),
+    };
     let mut seen = 0;
     for room in 0..whole.to_string().len() + 300 {
         let mut buffer = vec![0; room];

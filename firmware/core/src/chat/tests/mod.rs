@@ -44,7 +44,7 @@ fn rule_text(service: Service, more: Value) -> String {
 fn body(rule: &Rule<'_>, history: &History, tools: Option<&Registry>, system: &str) -> Value {
     let mut buffer = std::vec![0; 64 * 1024];
     let mut writer = Writer::new(&mut buffer);
-    let ask = Ask { rule, system: &system, history, tools };
+    let ask = Ask { rule, system: &system, history, forgotten: 0, tools };
     assert_eq!(provider::write(&ask, &mut writer), Ok(None));
     let length = writer.finish().unwrap();
     serde_json::from_slice(&buffer[..length]).unwrap()
