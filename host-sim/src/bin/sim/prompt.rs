@@ -115,11 +115,25 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
             text => {
                 let saying = line::say(network.clone(), settings, options, text);
                 match thinking::shown(network.clone(), settings, saying).await {
+                    Ok(reply) if std::io::stdout().is_terminal() => println!("{}", words(&reply)),
                     Ok(reply) => println!("{reply}"),
                     Err(error) => eprintln!("sim: {error}"),
                 }
             }
         }
+    }
+}
+
+/// A reply as a person wants to read it: what there is to say, or else all of it. Programs get the JSON.
+fn words(reply: &str) -> String {
+    let Ok(json) = serde_json::from_str::<serde_json::Value>(reply) else { return reply.into() };
+    let text = |name: &str| json[name].as_str();
+    match (text("content").or(text("message")), text("error")) {
+        (Some(message), Some(error)) => format!("{message} ({error})"),
+        (None, Some(error)) => error.into(),
+        (Some(message), None) => message.into(),
+        (None, None) if !json["result"].is_null() => json["result"].to_string(),
+        (None, None) => reply.into(),
     }
 }
 
@@ -144,4 +158,24 @@ fn help(options: &Options) -> String {
     }
     help.push_str("  help               this list\n  quit               ends it");
     help
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn a_person_reads_words() {
+        for (reply, shown) in [
+            (r#"{"content":"It is on.","service":"ollama","tool_calls":[]}"#, "It is on."),
+            (r#"{"success":true,"result":{"on":true},"message":"It is on"}"#, "It is on"),
+            (r#"{"success":true,"result":{"echo":{"a":1}}}"#, r#"{"echo":{"a":1}}"#),
+            (r#"{"success":false,"error":"no relay","message":"Sorry."}"#, "Sorry. (no relay)"),
+            (r#"{"success":false,"error":"Tool 'x' not found"}"#, "Tool 'x' not found"),
+            (r#"{"success":true}"#, r#"{"success":true}"#),
+            ("no JSON", "no JSON"),
+        ] {
+            assert_eq!(words(reply), shown);
+        }
+    }
 }
