@@ -50,7 +50,7 @@ Usage: cargo sim [OPTIONS]
   --version        the version
 
 MCP_TOOL_PREFIX sets what stands before the names of the hub's tools (hub), and MCP_INCLUDE_EXAMPLE_TOOLS=true adds
-the example tools. The log goes to stderr; RUST_LOG=debug shows more of it, RUST_LOG=warn less. When there is no more input,
+the example tools. The log goes to stderr, at a terminal warnings only; RUST_LOG=info or debug shows more of it. When there is no more input,
 as in a service, the hub goes on until it is stopped.";
 
 /// What the command line asks for.

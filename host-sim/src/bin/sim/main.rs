@@ -4,7 +4,7 @@ mod line;
 mod prompt;
 mod thinking;
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::Ordering;
 
@@ -32,7 +32,8 @@ async fn main() {
             std::process::exit(2);
         }
     };
-    start_log(options.once.is_some());
+    // A person wants to read the answers; a service's log is all there is to see.
+    start_log(options.once.is_some() || std::io::stdin().is_terminal());
 
     let network = match &options.broker {
         Some(_) => Network::Tcp,

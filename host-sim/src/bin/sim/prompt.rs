@@ -56,7 +56,7 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
          \n  mosquitto_sub {place} -v -t 'hearthwave/{id}/#'\n  \
          mosquitto_pub {place} -t hearthwave/{id}/request/tool/call \\\n    \
          -m '{{\"name\":\"echo\",\"arguments\":{{\"text\":\"hello\"}}}}'\n\
-         \nHere: say something, or type a tool call, help, tools or quit.{}\n",
+         \nHere: say something, such as \"turn on the kitchen light\", or type help, tools or quit.{}\n",
         env!("CARGO_PKG_VERSION"),
         match options {
             Options { broker: Some(_), .. } => "",
