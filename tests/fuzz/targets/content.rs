@@ -40,7 +40,7 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
     flash.allow();
     let mut store = Store::new(&flash, &mut memory);
     let mut shown = BTreeSet::new();
-    let count = block_on(store.content(expression, &builtins, |document| {
+    let count = block_on(store.content(expression, &builtins, &mut |document| {
         assert!(!document.stored && document.text == document.name);
         let is_new = shown.insert((document.category.to_string(), document.name.to_string()));
         assert!(is_new, "{document:?} comes twice");

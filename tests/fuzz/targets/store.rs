@@ -105,7 +105,7 @@ fn work(flash: &Flash, memory: &mut Memory) {
     assert_eq!(contents(flash, &mut store), model);
     flash.allow();
     let everything = Expression::parse("lang,language/*").expect("an expression");
-    let count = block_on(store.content(everything, &[], |document| {
+    let count = block_on(store.content(everything, &[], &mut |document| {
         assert!(document.stored);
         ControlFlow::Continue(())
     }));
@@ -145,7 +145,7 @@ fn contents(flash: &Flash, store: &mut Store<'_, &Flash>) -> Contents {
     for section in SECTIONS {
         let mut last = None;
         flash.allow();
-        let all = block_on(store.each(section, |key, text| {
+        let all = block_on(store.each(section, &mut |key, text| {
             let name = format!("{key:?}");
             assert!(contents.insert(name.clone(), text.into()).is_none(), "{name} comes twice");
             last = Some(name);

@@ -102,7 +102,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Conversation<'_, P, Store<'_, F>> {
     async fn documents<'s>(&self, expression: Expression<'_>, scratch: &'s mut [u8]) -> &'s str {
         let mut length = 0;
         let mut store = self.room.toolbox.store.lock().await;
-        let visit = |document: Document<'_>| {
+        let mut visit = |document: Document<'_>| {
             for part in [document.text, "\n\n"] {
                 let Some(room) = scratch.get_mut(length..length + part.len()) else {
                     return ControlFlow::Break(());
@@ -112,7 +112,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Conversation<'_, P, Store<'_, F>> {
             }
             ControlFlow::Continue(())
         };
-        if store.content(expression, DOCUMENTS, visit).await.is_err() {
+        if store.content(expression, DOCUMENTS, &mut visit).await.is_err() {
             warn!("chat: the documents of the rule cannot be read");
         }
         scratch.get(..length).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()

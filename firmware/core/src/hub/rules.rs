@@ -111,7 +111,7 @@ async fn for_intent<'s, F: MultiwriteNorFlash>(
 ) -> Option<&'s str> {
     let mut length = 0;
     let mut built_in = BUILT_IN.map(Some);
-    let visit = |key: Key<'_>, text: &str| {
+    let mut visit = |key: Key<'_>, text: &str| {
         let Key::Setting(key) = key else { return ControlFlow::Continue(()) };
         let Some(name) = key.strip_prefix(PREFIX) else { return ControlFlow::Continue(()) };
         let is_taken = |text: &mut &str| Rule::parse(text).is_ok_and(|rule| rule.name == *name);
@@ -127,7 +127,7 @@ async fn for_intent<'s, F: MultiwriteNorFlash>(
             _ => ControlFlow::Continue(()),
         }
     };
-    let _ = store.each(Section::Settings, visit).await;
+    let _ = store.each(Section::Settings, &mut visit).await;
     let kept = buffer.get(..length).and_then(|text| core::str::from_utf8(text).ok());
     let is_for = |text: &&str| Rule::parse(text).is_ok_and(|rule| rule.is_for(intent));
     kept.filter(|text| !text.is_empty()).or_else(|| built_in.into_iter().flatten().find(is_for))

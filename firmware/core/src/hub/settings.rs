@@ -47,7 +47,7 @@ pub(super) async fn get<F: MultiwriteNorFlash>(
         reply.field(PROJECT, project.as_str());
     }
     let (mut has_phrases, mut has_switch) = (false, false);
-    let show = |key: Key<'_>, text: &str| {
+    let mut show = |key: Key<'_>, text: &str| {
         let Key::Setting(key) = key else { return ControlFlow::Continue(()) };
         if key == PROJECT || !is_wanted(key) {
             return ControlFlow::Continue(());
@@ -64,7 +64,7 @@ pub(super) async fn get<F: MultiwriteNorFlash>(
         }
         ControlFlow::Continue(())
     };
-    store.each(Section::Settings, show).await?;
+    store.each(Section::Settings, &mut show).await?;
     if !has_phrases && is_wanted(wake::KEY) {
         reply.field(wake::KEY, wake::AT_FIRST);
     }

@@ -217,7 +217,7 @@ impl<F: MultiwriteNorFlash> Store<'_, F> {
         &mut self,
         expression: Expression<'_>,
         builtins: &[Builtin<'_>],
-        mut visit: impl FnMut(Document<'_>) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(Document<'_>) -> ControlFlow<()>,
     ) -> Result<usize, StoreError> {
         let (map, memory) = self.ready().await?;
         let library = Library { names: &memory.names, builtins };

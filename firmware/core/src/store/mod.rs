@@ -247,7 +247,7 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
     pub async fn each(
         &mut self,
         section: Section<'_>,
-        mut visit: impl FnMut(Key<'_>, &str) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(Key<'_>, &str) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let prefix = section.encode()?;
         let (map, memory) = self.ready().await?;

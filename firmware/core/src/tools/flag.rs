@@ -135,11 +135,11 @@ pub(super) async fn list<P, F: MultiwriteNorFlash>(
         Owner::Project => store.flags(&project, |name, value, _| show(name, value)).await?,
         Owner::Everybody => {
             let flags = Section::Flags(Scope::Global);
-            let show = |key: Key<'_>, value: &str| match key {
+            let mut show = |key: Key<'_>, value: &str| match key {
                 Key::Flag(_, name) => show(name, value),
                 Key::Document { .. } | Key::Setting(_) => ControlFlow::Continue(()),
             };
-            store.each(flags, show).await?;
+            store.each(flags, &mut show).await?;
         }
     }
     result.close(flags);

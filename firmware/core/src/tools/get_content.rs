@@ -49,7 +49,7 @@ pub(super) async fn run<P, F: MultiwriteNorFlash>(
     let mut store = toolbox.store.lock().await;
     let list = result.open_array();
     let found = store
-        .content(expression, DOCUMENTS, |document| {
+        .content(expression, DOCUMENTS, &mut |document| {
             let before = result.mark();
             result.object(|object| {
                 object.field("category", document.category);

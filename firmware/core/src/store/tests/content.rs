@@ -30,7 +30,7 @@ fn put(store: &mut Store<'_, &mut Flash>, category: &str, name: &str) {
 fn get(store: &mut Store<'_, &mut Flash>, expression: &str) -> Vec<String> {
     let mut texts = Vec::new();
     let expression = Expression::parse(expression).unwrap();
-    let shown = block_on(store.content(expression, &BUILTINS, |document| {
+    let shown = block_on(store.content(expression, &BUILTINS, &mut |document| {
         assert_eq!(document.stored, document.text.starts_with("stored"));
         assert!(document.text.ends_with(document.name));
         texts.push(document.text.to_string());
@@ -78,7 +78,7 @@ fn a_visit_can_end_early_and_all_documents_can_be_listed() {
     put(&mut store, "docs", "faq");
     block_on(store.set(Key::Setting("no document"), "")).unwrap();
     let expression = Expression::parse("lang,docs").unwrap();
-    assert_eq!(block_on(store.content(expression, &BUILTINS, |_| ControlFlow::Break(()))), Ok(1));
+    assert_eq!(block_on(store.content(expression, &BUILTINS, &mut |_| ControlFlow::Break(()))), Ok(1));
     let mut all = Vec::new();
     let listed = block_on(store.documents(&BUILTINS, |category, name, stored| {
         all.push(std::format!("{category}/{name} {stored}"));
@@ -182,7 +182,7 @@ proptest! {
         let mut found = Vec::new();
         let text = text.join(",");
         let expression = Expression::parse(&text).unwrap();
-        let shown = block_on(store.content(expression, &builtins, |document| {
+        let shown = block_on(store.content(expression, &builtins, &mut |document| {
             let text = if document.stored { "stored" } else { "built in" };
             assert_eq!(document.text, text);
             assert!(expression.selects(document.category, document.name));

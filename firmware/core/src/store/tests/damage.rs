@@ -108,7 +108,7 @@ fn a_damaged_entry_is_named_left_out_and_made_good() {
     bytes[at] ^= 1;
     assert_eq!(block_on(store.get(KEYS[0], &mut [0; 9])), Err(StoreError::Corrupt));
     let mut seen = Vec::new();
-    let all = block_on(store.each(crate::store::Section::Settings, |key, text| {
+    let all = block_on(store.each(crate::store::Section::Settings, &mut |key, text| {
         seen.push((std::format!("{key:?}"), String::from(text)));
         std::ops::ControlFlow::Continue(())
     }));

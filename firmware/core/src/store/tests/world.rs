@@ -84,7 +84,7 @@ pub(super) fn contents<const PAGE: usize>(store: &mut Store<'_, &mut Mock<PAGE>>
     let mut model = Model::new();
     let mut order = Vec::new();
     for section in SECTIONS {
-        block_on(store.each(section, |key, text| {
+        block_on(store.each(section, &mut |key, text| {
             let known = *KEYS.iter().find(|known| **known == key).expect("a key of this test");
             assert!(model.insert(known, text.into()).is_none(), "{key:?} comes twice");
             order.push(known);
