@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::endpoint::Key;
-use super::failure::{Failure, words};
+use super::failure::{Failure, kind, looks, words};
 use super::http::{Advice, Answer, Body, Broken, Http};
 use super::retry::{Retries, is_passing};
 
@@ -77,7 +77,10 @@ impl Call<'_> {
             Body::Larger(bytes) => Err(Failure::TooLarge { who: self.who(), bytes, limit: 0 }),
             Body::Whole(body) => match serde_json::from_slice::<Value>(&body) {
                 Ok(Value::Object(_)) => Ok(body),
-                _ => Err(Failure::Malformed { who: self.who(), status: answer.status }),
+                _ => {
+                    let what = looks(&body);
+                    Err(Failure::Malformed { who: self.who(), status: answer.status, what })
+                }
             },
         }
     }
@@ -88,8 +91,8 @@ impl Call<'_> {
             Body::Larger(_) => &[],
         };
         let may_pass = is_passing(answer.status) && !is_out_of_money(body);
-        let words = words(body, self.key);
-        let failure = Failure::Refused { who: self.who(), status: answer.status, words };
+        let (kind, words) = (kind(body), words(body, self.key));
+        let failure = Failure::Refused { who: self.who(), status: answer.status, kind, words };
         (failure, may_pass.then_some(answer.advice))
     }
 

@@ -9,6 +9,8 @@ use super::endpoint::Key;
 
 /// Characters of a server's own words that a hub is told.
 const WORDS: usize = 300;
+/// Characters of its word for the kind of an error.
+const KIND: usize = 64;
 
 /// A request that failed, by whose fault. `who` is the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,12 +19,12 @@ pub(super) enum Failure {
     NotServed { who: String, served: String },
     /// No reply at all.
     Unreachable { who: String, place: String, why: String },
-    /// It said no.
-    Refused { who: String, status: u16, words: Option<String> },
+    /// It said no: in a word of its own for the kind of error, and in words for people.
+    Refused { who: String, status: u16, kind: Option<String>, words: Option<String> },
     /// The reply ended too early.
     BrokenOff { who: String, bytes: u64 },
-    /// The reply makes no sense.
-    Malformed { who: String, status: u16 },
+    /// The reply makes no sense; this is what it looks like.
+    Malformed { who: String, status: u16, what: &'static str },
     /// The hub cannot take the reply.
     TooLarge { who: String, bytes: u64, limit: usize },
     /// The time that the hub waits is over.
@@ -40,7 +42,30 @@ pub(super) enum Failure {
 impl Failure {
     /// The payload of the reply.
     pub(super) fn payload(&self) -> Vec<u8> {
-        json!({ "error": { "status": self.status(), "message": self.to_string() } }).to_string().into_bytes()
+        let mut error = json!({ "status": self.status(), "message": self.to_string() });
+        if let Some(trouble) = self.trouble() {
+            error["relay"] = trouble.into();
+        }
+        if let Self::Refused { kind: Some(kind), .. } = self {
+            error["type"] = kind.as_str().into();
+        }
+        json!({ "error": error }).to_string().into_bytes()
+    }
+
+    /// What the relay tells in its own name, as hubs know it; nothing if the server speaks.
+    fn trouble(&self) -> Option<&'static str> {
+        match self {
+            Self::Refused { .. } => None,
+            Self::Late { .. } => Some("timeout"),
+            Self::TooLarge { .. } => Some("too_large"),
+            Self::BrokenOff { .. } | Self::Malformed { .. } => Some("malformed"),
+            Self::NotServed { .. }
+            | Self::Unreachable { .. }
+            | Self::Busy
+            | Self::Stopped
+            | Self::Said(_)
+            | Self::Internal => Some("unavailable"),
+        }
     }
 
     /// The status that the server answered with, if it did.
@@ -71,14 +96,11 @@ impl fmt::Display for Failure {
             }
             Self::Unreachable { who, place, why } => write!(f, "cannot reach {who} at {place}: {why}"),
             Self::Refused { words: Some(words), .. } => f.write_str(words),
-            Self::Refused { who, status, words: None } => {
+            Self::Refused { who, status, words: None, .. } => {
                 write!(f, "{who} answered with HTTP status {status}")
             }
             Self::BrokenOff { who, bytes } => write!(f, "the reply of {who} broke off after {bytes} bytes"),
-            Self::Malformed { who, .. } => write!(
-                f,
-                "the reply of {who} is not a JSON object; if it is a stream, set \"stream\" to false in the request"
-            ),
+            Self::Malformed { who, what, .. } => write!(f, "the reply of {who} is {what}"),
             Self::TooLarge { who, bytes, limit } => {
                 write!(f, "the reply of {who} has {bytes} bytes; the hub takes at most {limit}")
             }
@@ -91,6 +113,28 @@ impl fmt::Display for Failure {
             Self::Internal => f.write_str("the relay failed; its log says why"),
         }
     }
+}
+
+/// What a reply that is no JSON object looks like.
+pub(super) fn looks(body: &[u8]) -> &'static str {
+    let begins = |start: &str| body.trim_ascii_start().starts_with(start.as_bytes());
+    let is_list_of_values = serde_json::Deserializer::from_slice(body).into_iter::<Value>().nth(1).is_some();
+    if body.trim_ascii().is_empty() {
+        "empty"
+    } else if begins("<") {
+        "a web page; check the address"
+    } else if begins("data:") || begins("event:") || (begins("{") && is_list_of_values) {
+        "a stream; set \"stream\" to false in the request"
+    } else {
+        "not a JSON object"
+    }
+}
+
+/// The word that a server's error body has for the kind of error, if it has one.
+pub(super) fn kind(body: &[u8]) -> Option<String> {
+    let error: Value = serde_json::from_slice(body).ok()?;
+    let kind = error.pointer("/error/type")?.as_str().map(|kind| clean(kind, KIND))?;
+    Some(kind).filter(|kind| !kind.is_empty())
 }
 
 /// What a server's error body says in words, if it does.
@@ -158,12 +202,19 @@ mod tests {
         let told = |failure: Failure| String::from_utf8(failure.payload()).expect("text");
         let who = "openai".to_owned();
         assert_eq!(
-            told(Failure::Refused { who: who.clone(), status: 429, words: None }),
+            told(Failure::Refused { who: who.clone(), status: 429, kind: None, words: None }),
             r#"{"error":{"message":"openai answered with HTTP status 429","status":429}}"#
         );
+        let overloaded = Failure::Refused {
+            who: who.clone(),
+            status: 529,
+            kind: Some("k".into()),
+            words: Some("w".into()),
+        };
+        assert_eq!(told(overloaded), r#"{"error":{"message":"w","status":529,"type":"k"}}"#);
         assert_eq!(
             told(Failure::TooLarge { who, bytes: 9000, limit: 8192 }),
-            r#"{"error":{"message":"the reply of openai has 9000 bytes; the hub takes at most 8192","status":null}}"#
+            r#"{"error":{"message":"the reply of openai has 9000 bytes; the hub takes at most 8192","relay":"too_large","status":null}}"#
         );
     }
 }

@@ -13,7 +13,8 @@
 //! A `desk` keeps the session with the broker and gives each request to a task of its own; `work` finds out who is to be
 //! asked, `call` asks until there is an answer or no point in trying. Any number of relays share the requests of all
 //! hubs, by a shared subscription. Whatever happens, a request gets one answer while its hub waits: the reply, or
-//! `{"error":{"status","message"}}`.
+//! `{"error":{"status","message"}}`, with the server's `type` of the error if it has one. What the relay tells in its own
+//! name has `relay`: `timeout`, `unavailable`, `too_large` or `malformed`.
 
 mod call;
 mod desk;

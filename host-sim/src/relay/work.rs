@@ -97,7 +97,7 @@ impl Work {
                 payload?
             }
             Model::Demo => demo::answer(service.format(), &request.body).map_err(|words| {
-                Failure::Refused { who: service.name().into(), status: 400, words: Some(words) }
+                Failure::Refused { who: service.name().into(), status: 400, kind: None, words: Some(words) }
             })?,
         };
         let reply: Value = serde_json::from_slice(&payload).unwrap_or_default();

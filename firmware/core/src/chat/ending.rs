@@ -4,7 +4,7 @@ use core::fmt::{self, Display};
 
 use super::cut::{MARK, Measure};
 use super::history::{Call, History};
-use super::provider::ProviderError;
+use super::provider::{ProviderError, Trouble};
 use super::reply::Content;
 use super::rule::Rule;
 use crate::json::{Value, Writer};
@@ -46,30 +46,38 @@ pub enum Failed<'r> {
 }
 
 impl Failed<'_> {
+    /// As it stands in a reply, and what the person hears.
+    const fn words(&self) -> (&'static str, &'static str) {
+        const PROBLEM: (&str, &str) = ("provider_error", "Sorry, my language model reports a problem.");
+        const LARGE: (&str, &str) = ("too_large", "Sorry, that is too much for me at once.");
+        const LATE: (&str, &str) = ("timeout", "Sorry, that took too long.");
+        const AWAY: (&str, &str) = ("unavailable", "Sorry, I cannot reach my language model right now.");
+        match self {
+            // It is the same to people whether the hub or the relay noticed.
+            Self::Provider(ProviderError::Relay { trouble, .. }) => match trouble {
+                Trouble::Late => LATE,
+                Trouble::Away => AWAY,
+                Trouble::Large => LARGE,
+                Trouble::Garbled => PROBLEM,
+            },
+            Self::Provider(_) => PROBLEM,
+            Self::Unanswered(Unanswered::LongQuestion | Unanswered::LongAnswer(_)) | Self::Full => LARGE,
+            Self::TimedOut => LATE,
+            // Not even the relay said anything.
+            Self::Unanswered(Unanswered::Silent) => (LATE.0, AWAY.1),
+            Self::Unanswered(Unanswered::Offline | Unanswered::Lost | Unanswered::Busy) => AWAY,
+            Self::Cancelled => ("cancelled", "I stopped."),
+        }
+    }
+
     /// As it stands in a reply.
     pub const fn error_type(&self) -> &'static str {
-        match self {
-            Self::Provider(_) => "provider_error",
-            Self::Unanswered(Unanswered::LongQuestion | Unanswered::LongAnswer(_)) | Self::Full => {
-                "too_large"
-            }
-            Self::Unanswered(Unanswered::Silent) | Self::TimedOut => "timeout",
-            Self::Unanswered(Unanswered::Offline | Unanswered::Lost | Unanswered::Busy) => "unavailable",
-            Self::Cancelled => "cancelled",
-        }
+        self.words().0
     }
 
     /// What the person hears.
     pub const fn spoken(&self) -> &'static str {
-        match self {
-            Self::Provider(_) => "Sorry, my language model reports a problem.",
-            Self::Unanswered(Unanswered::LongQuestion | Unanswered::LongAnswer(_)) | Self::Full => {
-                "Sorry, that is too much for me at once."
-            }
-            Self::TimedOut => "Sorry, that took too long.",
-            Self::Unanswered(_) => "Sorry, I cannot reach my language model right now.",
-            Self::Cancelled => "I stopped.",
-        }
+        self.words().1
     }
 }
 

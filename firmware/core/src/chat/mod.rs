@@ -31,7 +31,7 @@ mod tests;
 pub(crate) use cut::Measure;
 pub use ending::{Ending, Failed};
 pub use history::History;
-pub use provider::{Ask, ProviderError};
+pub use provider::{Ask, ProviderError, Trouble};
 pub use reply::{Arguments, Content, Finish, Reply, Requested, Usage};
 pub use rule::{Rule, RuleError, Service};
 pub use turn::{Event, Stage, Step, Turn};

@@ -68,10 +68,40 @@ pub fn read<'a>(service: Service, body: &'a [u8]) -> Result<Reply<'a>, ProviderE
     }
 }
 
+/// What kept the relay from bringing a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The provider took too long.
+    Late,
+    /// The provider was not reached, or the relay itself had no time for it.
+    Away,
+    /// The reply is more than the hub takes.
+    Large,
+    /// The reply broke off, or makes no sense.
+    Garbled,
+}
+
+impl Trouble {
+    /// In the relay's words.
+    const WORDS: [(&str, Self); 4] = [
+        ("timeout", Self::Late),
+        ("unavailable", Self::Away),
+        ("too_large", Self::Large),
+        ("malformed", Self::Garbled),
+    ];
+}
+
 /// Why there is no reply.
 #[derive(Clone, Copy, Debug)]
 pub enum ProviderError<'a> {
-    /// The provider or the relay says what went wrong.
+    /// The relay has no reply of the provider's.
+    Relay {
+        /// Why not.
+        trouble: Trouble,
+        /// The same in the relay's words.
+        message: Option<Text<'a>>,
+    },
+    /// The provider says what went wrong.
     Told {
         /// The HTTP status, if that is told.
         status: Option<u16>,
@@ -87,9 +117,14 @@ pub enum ProviderError<'a> {
 }
 
 impl<'a> ProviderError<'a> {
-    /// From an object with `message` and perhaps `status` or `code`, and `type`; or from a text.
+    /// From an object with `message` and perhaps `status` or `code`, and `type`; or from a text. The relay says in `relay`
+    /// what it speaks of in its own name.
     fn told(error: Value<'a>) -> Self {
         let text = |name| error.get(name).and_then(|value| value.as_text());
+        let trouble = text("relay").and_then(|relay| Trouble::WORDS.iter().find(|(word, _)| relay == **word));
+        if let Some((_, trouble)) = trouble {
+            return Self::Relay { trouble: *trouble, message: text("message") };
+        }
         let number = |name| error.get(name)?.as_i64()?.try_into().ok();
         Self::Told {
             status: number("status").or_else(|| number("code")),
@@ -102,6 +137,10 @@ impl<'a> ProviderError<'a> {
 impl Display for ProviderError<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Relay { message: Some(message), .. } => {
+                write!(f, "{}", message.excerpt::<{ limits::REFUSAL }>())
+            }
+            Self::Relay { message: None, .. } => f.write_str("the relay has no reply, and does not say why"),
             Self::Told { status, kind, message } => {
                 f.write_str("the provider reports an error")?;
                 if let Some(status) = status {

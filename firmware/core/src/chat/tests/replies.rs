@@ -125,6 +125,21 @@ fn errors_are_told_in_the_providers_words() {
             json!({ "error": { "status": 529, "message": "busy" } }),
             "the provider reports an error 529: busy",
         ),
+        (
+            Service::OpenAi,
+            json!({ "error": { "relay": "timeout", "status": null, "message": "no reply within 59.5 s" } }),
+            "no reply within 59.5 s",
+        ),
+        (
+            Service::OpenAi,
+            json!({ "error": { "relay": "unavailable" } }),
+            "the relay has no reply, and does not say why",
+        ),
+        (
+            Service::OpenAi,
+            json!({ "error": { "relay": "tired", "message": "zzz" } }),
+            "the provider reports an error: zzz",
+        ),
         (Service::Anthropic, anthropic, "the provider reports an error (overloaded_error): Overloaded"),
         (Service::OpenAi, openai, "the provider reports an error (invalid_request_error): Bad key"),
         (
