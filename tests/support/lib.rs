@@ -2,6 +2,7 @@
 
 pub mod log;
 pub mod mosquitto;
+pub mod server;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};

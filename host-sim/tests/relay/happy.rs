@@ -7,8 +7,8 @@ use minimq::QoS;
 
 use crate::client::With;
 use crate::log;
-use crate::server::{Act, Server};
 use crate::world::{BODY, KEY, Relay, reply, story};
+use support::server::{Act, Server};
 
 #[test]
 fn bodies_pass_as_they_are_and_keys_are_added() {

@@ -7,7 +7,6 @@ mod mosquitto;
 mod program;
 mod retry;
 mod search;
-mod server;
 mod sharing;
 mod trouble;
 mod world;

@@ -10,8 +10,8 @@ use host_sim::relay::Settings;
 use tokio::time::sleep;
 
 use crate::client::{Client, With};
-use crate::server::{Act, Server};
 use crate::world::{BODY, Relay, in_real_time, models};
+use support::server::{Act, Server};
 
 struct Mosquitto {
     process: Child,

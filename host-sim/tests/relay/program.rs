@@ -8,8 +8,8 @@ use host_sim::network::Network;
 use tokio::time::sleep;
 
 use crate::client::{Client, With};
-use crate::server::{Act, Server};
 use crate::world::{BODY, KEY, in_real_time};
+use support::server::{Act, Server};
 
 fn relay(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_relay"));

@@ -6,8 +6,8 @@ use host_sim::relay::Service;
 
 use crate::client::With;
 use crate::log;
-use crate::server::{Act, Server};
 use crate::world::{BODY, reply, story};
+use support::server::{Act, Server};
 
 const BUSY: &str = r#"{"error":{"type":"overloaded_error","message":"Overloaded, sorry"}}"#;
 

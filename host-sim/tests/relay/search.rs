@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::client::{Message, With};
 use crate::log;
-use crate::server::{Act, Server};
 use crate::world::{Relay, World, settings, story};
+use support::server::{Act, Server};
 
 const URL: &str = "http://search.test/search?format=json&q={query}";
 

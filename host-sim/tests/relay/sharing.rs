@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::client::With;
 use crate::log;
-use crate::server::{Act, Server};
 use crate::world::{BODY, Relay, settings, story};
+use support::server::{Act, Server};
 
 #[test]
 fn two_relays_share_the_requests_and_none_is_answered_twice() {

@@ -7,8 +7,8 @@ use minimq::{Property, QoS};
 
 use crate::client::With;
 use crate::log;
-use crate::server::{Act, Server};
 use crate::world::{BODY, Relay, reply, settings, story};
+use support::server::{Act, Server};
 
 #[test]
 fn a_server_that_says_nothing_is_given_up_before_the_hub_does() {
@@ -52,12 +52,22 @@ fn a_reply_that_breaks_off_is_not_asked_for_again() {
 #[test]
 fn nonsense_is_called_so() {
     let stream = "{\"message\":{\"content\":\"h\"}}\n{\"message\":{\"content\":\"i\"}}\n";
-    for nonsense in [stream, "", "hello", "[1]", "{\"a\":", "data: {}\n\n"] {
+    let is_stream = "a stream; set \"stream\" to false in the request";
+    for (nonsense, what) in [
+        (stream, is_stream),
+        ("data: {}\n\n", is_stream),
+        ("event: message_start\ndata: {}\n\n", is_stream),
+        ("", "empty"),
+        ("\n", "empty"),
+        ("<!DOCTYPE html><p>Log in", "a web page; check the address"),
+        ("hello", "not a JSON object"),
+        ("[1]", "not a JSON object"),
+        ("{\"a\":", "not a JSON object"),
+    ] {
         story(Server::always(Act::ok(nonsense)), async |mut world| {
             let (answer, _) = world.hub.ask("ollama", BODY, With::default()).await;
             let (message, status) = answer.error();
-            assert!(message.contains("is not a JSON object") && message.contains("\"stream\""), "{message}");
-            assert_eq!(status, Some(200));
+            assert_eq!((message, status), (format!("the reply of ollama is {what}"), Some(200)));
         });
     }
     story(Server::always(Act::Raw(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec())), async |mut world| {

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 use crate::client::Client;
 use crate::log;
-use crate::server::Server;
+use support::server::Server;
 
 /// What must not be seen anywhere but in a header.
 pub(crate) const KEY: &str = "sk-very-secret-7";

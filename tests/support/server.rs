@@ -1,4 +1,4 @@
-//! A server that does as it is told: over memory in virtual time, or over loopback.
+//! An HTTP server that does as it is told: over memory in virtual time, or over loopback.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 /// What to do with a request.
 #[derive(Clone, Debug)]
-pub(crate) enum Act {
+pub enum Act {
     /// Answer: status, further header lines, body.
     Reply(u16, String, Vec<u8>),
     /// Answer after a while.
@@ -24,30 +24,38 @@ pub(crate) enum Act {
 }
 
 impl Act {
-    pub(crate) fn ok(body: &str) -> Self {
+    pub fn ok(body: &str) -> Self {
         Self::Reply(200, String::new(), body.into())
     }
 
-    pub(crate) fn status(status: u16, body: &str) -> Self {
+    pub fn status(status: u16, body: &str) -> Self {
         Self::Reply(status, String::new(), body.into())
     }
 
-    pub(crate) fn slow(seconds: u64, body: &str) -> Self {
+    pub fn slow(seconds: u64, body: &str) -> Self {
         Self::Slowly(Duration::from_secs(seconds), Box::new(Self::ok(body)))
     }
 }
 
 /// A request as it came.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub struct Seen {
     /// The first line and the headers, in lower case but for the values.
-    pub(crate) head: String,
-    pub(crate) body: Vec<u8>,
+    pub head: String,
+    pub body: Vec<u8>,
+}
+
+impl Seen {
+    fn holds(&self, words: &str) -> bool {
+        self.head.contains(words) || self.body.windows(words.len()).any(|part| part == words.as_bytes())
+    }
 }
 
 #[derive(Default)]
 struct State {
     script: VecDeque<Act>,
+    /// For requests with these words in them.
+    scripts: Vec<(String, VecDeque<Act>)>,
     always: Option<Act>,
     seen: Vec<Seen>,
     connections: usize,
@@ -57,47 +65,57 @@ struct State {
 
 /// Clones are handles to the same server.
 #[derive(Clone, Default)]
-pub(crate) struct Server(Arc<Mutex<State>>);
+pub struct Server(Arc<Mutex<State>>);
 
 impl Server {
     /// One that does these, one for each request, and then hangs.
-    pub(crate) fn doing(script: impl IntoIterator<Item = Act>) -> Self {
+    pub fn doing(script: impl IntoIterator<Item = Act>) -> Self {
         let server = Self::default();
         server.0.lock().expect("whole").script.extend(script);
         server
     }
 
     /// One that always does the same.
-    pub(crate) fn always(act: Act) -> Self {
+    pub fn always(act: Act) -> Self {
         let server = Self::default();
         server.0.lock().expect("whole").always = Some(act);
         server
     }
 
+    /// Requests that hold these words, and they alone, get these acts, one each. Another one after that is refused.
+    pub fn tell(&self, words: &str, script: impl IntoIterator<Item = Act>) {
+        self.0.lock().expect("whole").scripts.push((words.into(), script.into_iter().collect()));
+    }
+
+    /// The requests with these words so far.
+    pub fn seen_with(&self, words: &str) -> Vec<Seen> {
+        self.seen().into_iter().filter(|seen| seen.holds(words)).collect()
+    }
+
     /// The requests so far.
-    pub(crate) fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<Seen> {
         self.0.lock().expect("whole").seen.clone()
     }
 
     /// The most requests that were there at the same time.
-    pub(crate) fn most_at_once(&self) -> usize {
+    pub fn most_at_once(&self) -> usize {
         self.0.lock().expect("whole").most_at_once
     }
 
     /// How many connections there were.
-    pub(crate) fn connections(&self) -> usize {
+    pub fn connections(&self) -> usize {
         self.0.lock().expect("whole").connections
     }
 
     /// A connection in memory.
-    pub(crate) fn connect(&self) -> DuplexStream {
+    pub fn connect(&self) -> DuplexStream {
         let (client, server) = tokio::io::duplex(64 * 1024);
         tokio::spawn(self.clone().serve(server));
         client
     }
 
     /// Listens on loopback, and says where.
-    pub(crate) async fn listen(&self) -> String {
+    pub async fn listen(&self) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("its number");
         let server = self.clone();
@@ -111,9 +129,14 @@ impl Server {
 
     fn begin(&self, seen: Seen) -> Act {
         let mut state = self.0.lock().expect("whole");
-        state.seen.push(seen);
         state.at_once += 1;
         state.most_at_once = state.most_at_once.max(state.at_once);
+        let own = state.scripts.iter_mut().rev().find(|(words, _)| seen.holds(words));
+        let own = own.map(|(_, script)| script.pop_front().unwrap_or_else(|| Act::status(418, "once more?")));
+        state.seen.push(seen);
+        if let Some(act) = own {
+            return act;
+        }
         state.always.clone().or_else(|| state.script.pop_front()).unwrap_or(Act::Hang)
     }
 
