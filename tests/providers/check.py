@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks request bodies against the types of the providers' own SDKs.
+"""Checks what is said to the providers, and what they say, against the types of their own SDKs.
 
-Reads lines of `{"provider": "anthropic" | "openai" | "ollama", "body": {...}}`, and says which do not fit; other lines
-are passed over. Nothing is sent anywhere. From the root of the repository:
+Reads lines of `{"provider": "anthropic" | "openai" | "ollama", "body": {...}}`, or with `reply` or `error` in the place
+of `body`, and says which do not fit; other lines are passed over. Nothing is sent anywhere. `./tests/run host` does it.
+By hand, from the root of the repository:
 
     python3 -m venv venv && venv/bin/pip install --requirement tests/providers/requirements.txt
     cargo test --quiet --package hub-core --lib print_bodies -- --ignored --nocapture \
@@ -15,9 +16,13 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import get_type_hints
 
+from anthropic.types import ErrorResponse
+from anthropic.types import Message as AnthropicMessage
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
-from ollama._types import ChatRequest, Message, Options, Tool
+from ollama._types import ChatRequest, ChatResponse, Message, Options, Tool
+from openai.types.chat import ChatCompletion
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
+from openai.types.shared import ErrorObject
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 
@@ -72,10 +77,48 @@ def same(model: type[BaseModel], given: dict) -> None:
             raise ValueError(f"{name!r}: {value!r} is understood as {understood.get(name)!r}")
 
 
+def model(known: type[BaseModel], *path: str):
+    """A check of a reply, or of what is at the path in it, against a model, at every level of it."""
+
+    def check(reply: dict) -> None:
+        for name in path:
+            reply = reply[name]
+        understood = known.model_validate(reply)
+        no_more(understood, "")
+        if (dump := understood.model_dump(exclude_unset=True)) != reply:
+            raise ValueError(f"it is understood as {dump}")
+
+    return check
+
+
+def no_more(value: object, where: str) -> None:
+    """A check that nothing was put in that the models have no names for; those of some SDKs take anything."""
+    if isinstance(value, BaseModel):
+        if value.model_extra:
+            raise ValueError(f"unknown members {sorted(value.model_extra)} in {where or 'the reply'}")
+        for name in type(value).model_fields:
+            no_more(getattr(value, name), f"{where}/{name}")
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            no_more(item, f"{where}/{place}")
+
+
+def ollama_error(error: dict) -> None:
+    """Its SDK reads nothing but this, and has no type for it."""
+    if error.keys() != {"error"} or not isinstance(error["error"], str):
+        raise ValueError("an error is a text")
+
+
 CHECKS = {
-    "anthropic": typed(MessageCreateParamsNonStreaming),
-    "openai": typed(CompletionCreateParamsNonStreaming),
-    "ollama": ollama,
+    ("anthropic", "body"): typed(MessageCreateParamsNonStreaming),
+    ("anthropic", "reply"): model(AnthropicMessage),
+    ("anthropic", "error"): model(ErrorResponse),
+    ("openai", "body"): typed(CompletionCreateParamsNonStreaming),
+    ("openai", "reply"): model(ChatCompletion),
+    ("openai", "error"): model(ErrorObject, "error"),
+    ("ollama", "body"): ollama,
+    ("ollama", "reply"): model(ChatResponse),
+    ("ollama", "error"): ollama_error,
 }
 
 
@@ -85,18 +128,20 @@ def main() -> int:
         # The first test of a run is on a line with its own name.
         if (start := line.find('{"')) < 0 or '"provider"' not in line:
             continue
-        asked = json.loads(line[start:])
-        provider, body = asked["provider"], asked["body"]
+        said = json.loads(line[start:])
+        what = next((said["provider"], kind) for kind in ("body", "reply", "error") if kind in said)
         try:
-            CHECKS[provider](body)
-            fits[provider] += 1
-        except (ValidationError, ValueError) as error:
-            wrong[provider] += 1
-            print(f"{provider}: {error}\n  {json.dumps(body)[:2000]}", file=sys.stderr)
-    for provider in CHECKS:
-        print(f"{provider}: {fits[provider]} bodies fit, {wrong[provider]} do not")
-    # No body at all is a mistake too.
-    return 1 if wrong or set(fits) != set(CHECKS) else 0
+            CHECKS[what](said[what[1]])
+            fits[what] += 1
+        except (ValidationError, ValueError, KeyError) as error:
+            wrong[what] += 1
+            about = said.get("about", "")
+            print(f"{' '.join(what)} {about}: {error!r}\n  {json.dumps(said[what[1]])[:2000]}", file=sys.stderr)
+    for what in fits | wrong:
+        print(f"{' '.join(what)}: {fits[what]} fit, {wrong[what]} do not")
+    # No request at all is a mistake too.
+    providers = {provider for provider, _ in CHECKS}
+    return 1 if wrong or {provider for provider, kind in fits if kind == "body"} != providers else 0
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
 //! What several suites need: real programs around the hub.
 
+pub mod exchange;
 pub mod log;
 pub mod mosquitto;
+pub mod sdk;
+pub mod search;
 pub mod server;
 
 use std::path::PathBuf;
