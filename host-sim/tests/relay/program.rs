@@ -70,6 +70,7 @@ fn over_real_sockets_from_start_to_end() {
         let (code, stdout, stderr) = text(&output.expect("no panic").expect("its output"));
         assert_eq!((code, stdout.as_str()), (Some(0), ""), "{stderr}");
         assert!(stderr.contains("attic asked openai (best-1): 200 after"), "{stderr}");
+        assert!(stderr.contains("relay: stopping") && !stderr.contains("could not finish"), "{stderr}");
         for secret in [KEY, "grüezi"] {
             assert!(!stderr.contains(secret), "{stderr}");
         }
