@@ -1,15 +1,17 @@
 //! The firmware in QEMU, on the instruction set of an ESP32-C3, with a real broker and a real MCP server around it.
 
+mod chat;
+
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use host_sim::zwave::Home;
 use serde_json::Value;
 use support::mosquitto::Mosquitto;
+use support::output::Output;
 use support::{Folder, PATIENCE, wait_for};
 
 const CALL: &str = "hearthwave/qemu/request/tool/call";
@@ -20,7 +22,7 @@ const STACK: usize = 40 * 1024;
 /// A running machine. It ends with its owner.
 struct Machine {
     process: Child,
-    log: Arc<Mutex<String>>,
+    output: Output,
     listener: UnixListener,
     _folder: Folder,
 }
@@ -45,25 +47,16 @@ impl Machine {
             .stderr(Stdio::piped())
             .spawn()
             .expect("QEMU");
-        let log = Arc::new(Mutex::new(String::new()));
-        let stderr = BufReader::new(process.stderr.take().expect("a pipe"));
-        let copy = log.clone();
-        std::thread::spawn(move || {
-            for line in stderr.lines().map_while(Result::ok) {
-                let mut log = copy.lock().expect("the log");
-                log.push_str(&line);
-                log.push('\n');
-            }
-        });
-        Self { process, log, listener, _folder: folder }
+        let output = Output::of(process.stderr.take().expect("a pipe"));
+        Self { process, output, listener, _folder: folder }
     }
 
     fn log(&self) -> String {
-        self.log.lock().expect("the log").clone()
+        self.output.text()
     }
 
     fn logs(&self, words: &str) {
-        wait_for(words, || self.log().contains(words));
+        self.output.has(words);
     }
 
     /// The controller's end of the serial line.
@@ -123,6 +116,19 @@ fn switches_on(broker: &Mosquitto) {
     let payload = serde_json::json!({ "name": "control_zwave_device", "arguments": arguments }).to_string();
     let reply = broker.ask(CALL, payload.as_bytes());
     assert!(reply.contains("\"success\":true") && reply.contains("Switch One"), "{reply}");
+}
+
+/// Has the home served on a line, in the background.
+fn serves(home: &Home, line: UnixStream) {
+    let home = home.clone();
+    std::thread::spawn(move || {
+        line.set_nonblocking(true).expect("a socket");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let line = tokio::net::UnixStream::from_std(line).expect("a socket");
+            home.serve(line).await;
+        });
+    });
 }
 
 /// The firmware's serial line is the standard input and output of this program.
@@ -213,15 +219,7 @@ fn the_firmware_boots_serves_and_comes_back() {
     machine.logs("not JSON-RPC: \u{fffd}\u{fffd}\u{fffd}");
     machine.logs("a line of 100000 bytes, over the 16384 that fit, was skipped");
     let home = Home::default();
-    let served = home.clone();
-    std::thread::spawn(move || {
-        line.set_nonblocking(true).expect("a socket");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(async {
-            let line = tokio::net::UnixStream::from_std(line).expect("a socket");
-            served.serve(line).await;
-        });
-    });
+    serves(&home, line);
 
     // Nobody waited for the controller.
     assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");

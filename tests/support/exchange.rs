@@ -79,6 +79,8 @@ struct Round {
     act: Act,
     /// What has to be in the request, by JSON pointer.
     asked: Map<String, Value>,
+    /// Places in the request where the same has to be.
+    same: Vec<[String; 2]>,
     /// What is served, if it is meant to be as the provider documents it: whether it is an error, and the body.
     documented: Option<(bool, Value)>,
 }
@@ -133,8 +135,15 @@ impl<'a> Exchange<'a> {
         let mut said = Said::default();
         for (round, seen) in self.rounds.iter().zip(seen) {
             let body: Value = serde_json::from_slice(&seen.body).expect("JSON");
+            let at = |place: &str| {
+                body.pointer(place).unwrap_or_else(|| panic!("{words}: no {place} in {body:#}"))
+            };
             for (place, value) in &round.asked {
-                assert_eq!(body.pointer(place), Some(value), "{words}: {place} in {body:#}");
+                let why = differs(value, at(place));
+                assert_eq!(why, None, "{words}: {place} in {body:#}");
+            }
+            for [one, other] in &round.same {
+                assert_eq!(at(one), at(other), "{words}: {one} and {other} in {body:#}");
             }
             let service = &self.provider.service;
             said.0.push(json!({ "provider": service, "body": body }));
@@ -150,7 +159,7 @@ impl<'a> Exchange<'a> {
 impl Round {
     fn read(provider: &Provider, round: &Value, is_loose: bool) -> Self {
         let members =
-            ["reply", "body", "text", "status", "headers", "after", "cut", "hang", "close", "asked"];
+            ["reply", "body", "text", "status", "headers", "after", "cut", "hang", "close", "asked", "same"];
         let unknown =
             round.as_object().expect("an object").keys().find(|key| !members.contains(&key.as_str()));
         assert_eq!(unknown, None, "{round}");
@@ -182,9 +191,11 @@ impl Round {
         if let Some(seconds) = round["after"].as_f64() {
             act = Act::Slowly(Duration::from_secs_f64(seconds), Box::new(act));
         }
+        let pair = |pair: &Value| [0, 1].map(|index| pair[index].as_str().expect("a place").to_owned());
+        let same = round["same"].as_array().into_iter().flatten().map(pair).collect();
         let is_error = status != 200;
         let documented = body.filter(|_| !is_loose).map(|body| (is_error, body));
-        Self { act, asked: round["asked"].as_object().cloned().unwrap_or_default(), documented }
+        Self { act, asked: round["asked"].as_object().cloned().unwrap_or_default(), same, documented }
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod exchange;
 pub mod log;
 pub mod mosquitto;
+pub mod output;
 pub mod sdk;
 pub mod search;
 pub mod server;
