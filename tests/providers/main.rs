@@ -28,16 +28,19 @@ fn plays((service, device): (&str, &str)) -> Said {
     said
 }
 
+/// spec: reply-04, reply-13, reply-16, reply-19, reply-20, reply-25, reply-26, reply-27, reply-29
 #[test]
 fn anthropic() {
     plays(ALL[0]);
 }
 
+/// spec: reply-04, reply-13, reply-15, reply-16, reply-17, reply-18, reply-19, reply-20, reply-25, reply-26, reply-27, reply-29
 #[test]
 fn openai() {
     plays(ALL[1]);
 }
 
+/// spec: reply-04, reply-13, reply-16, reply-19, reply-20, reply-25, reply-26, reply-27, reply-29
 #[test]
 fn ollama() {
     plays(ALL[2]);

@@ -72,6 +72,8 @@ pub struct Exchange<'a> {
     seconds: Option<u64>,
     /// Whether it takes no more than a moment of real time.
     pub is_quick: bool,
+    /// What the person says next, in the same conversation.
+    then: Option<Box<Exchange<'a>>>,
 }
 
 /// One request of the relay's and what its server does.
@@ -91,7 +93,7 @@ pub struct Said(pub Vec<Value>);
 
 impl<'a> Exchange<'a> {
     fn read(provider: &'a Provider, row: &'a Value) -> Self {
-        let members = ["name", "rounds", "expect", "seconds", "slow", "loose"];
+        let members = ["name", "rounds", "expect", "seconds", "slow", "loose", "then"];
         let unknown = row.as_object().expect("an object").keys().find(|key| !members.contains(&key.as_str()));
         assert_eq!(unknown, None, "{row}");
         // Compatible servers take liberties that the types of the SDK do not have.
@@ -104,6 +106,7 @@ impl<'a> Exchange<'a> {
             expected: &row["expect"],
             seconds: row["seconds"].as_u64(),
             is_quick: row["slow"] != true,
+            then: row.get("then").map(|row| Box::new(Self::read(provider, row))),
         }
     }
 
@@ -119,9 +122,23 @@ impl<'a> Exchange<'a> {
         ask: impl AsyncFn(&'static str, Value) -> (Value, Duration),
         is_time_virtual: bool,
     ) -> Said {
+        let mut said = self.play_alone(self.name, server, &ask, is_time_virtual).await;
+        if let Some(then) = &self.then {
+            said.0.append(&mut then.play_alone(self.name, server, &ask, is_time_virtual).await.0);
+        }
+        said
+    }
+
+    async fn play_alone(
+        &self,
+        conversation: &str,
+        server: &Server,
+        ask: &impl AsyncFn(&'static str, Value) -> (Value, Duration),
+        is_time_virtual: bool,
+    ) -> Said {
         let words = self.words();
         server.tell(&words, self.rounds.iter().map(|round| round.act.clone()));
-        let request = json!({ "text": words, "rule": self.provider.service, "conversation": self.name });
+        let request = json!({ "text": words, "rule": self.provider.service, "conversation": conversation });
         let (reply, time) = ask("chat", request).await;
         if let Some(why) = differs(self.expected, &reply) {
             panic!("{words}: {why} in the reply:\n{reply:#}\nto this:\n{:#}", self.expected);
