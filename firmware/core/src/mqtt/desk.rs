@@ -121,8 +121,9 @@ impl<'a> Desk<'a> {
                     info_due = !self.announce_info(connection).await?;
                 }
                 self.send_replies(connection).await?;
-                self.tell_events(connection).await?;
+                // Before what is only told: a question wants all of the buffer.
                 self.ask_services(connection).await?;
+                self.tell_events(connection).await?;
                 self.tell_notices(connection).await?;
             }
 
