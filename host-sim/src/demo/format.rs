@@ -1,23 +1,22 @@
 //! The formats of the services: requests are read, replies are written.
 
+use hub_core::chat::Service;
 use serde_json::{Value, json};
 
 use super::conversation::{Conversation, Reply, ToolCall};
 use super::offer::Offer;
 
-/// Whose format is spoken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Anthropic's Messages.
-    Anthropic,
-    /// OpenAI's chat completions.
-    OpenAi,
-    /// Ollama's chat.
-    Ollama,
+/// The format of a service.
+pub(super) trait Format {
+    /// Reads a request. Fails, in words for a person, if it is none.
+    fn read(self, body: &[u8]) -> Result<Conversation, String>;
+
+    /// Writes a reply.
+    fn write(self, conversation: &Conversation, reply: &Reply) -> Vec<u8>;
 }
 
-impl Format {
-    pub(super) fn read(self, body: &[u8]) -> Result<Conversation, String> {
+impl Format for Service {
+    fn read(self, body: &[u8]) -> Result<Conversation, String> {
         let request: Value = serde_json::from_slice(body).map_err(|error| format!("not JSON: {error}"))?;
         let messages = request["messages"].as_array().ok_or("there are no 'messages'")?;
         let mut conversation = Conversation {
@@ -29,7 +28,7 @@ impl Format {
         let choice = &request["tool_choice"];
         if choice != "none" && choice["type"] != "none" {
             let tools = request["tools"].as_array().into_iter().flatten();
-            conversation.offers = tools.filter_map(|tool| self.offer(tool)).collect();
+            conversation.offers = tools.filter_map(|tool| offer(self, tool)).collect();
         }
         for message in messages {
             match self {
@@ -40,16 +39,7 @@ impl Format {
         Ok(conversation)
     }
 
-    fn offer(self, tool: &Value) -> Option<Offer> {
-        let (tool, schema) = match self {
-            Self::Anthropic => (tool, "input_schema"),
-            Self::OpenAi | Self::Ollama => (&tool["function"], "parameters"),
-        };
-        let description = tool["description"].as_str().unwrap_or_default().into();
-        Some(Offer { name: tool["name"].as_str()?.into(), description, schema: tool[schema].clone() })
-    }
-
-    pub(super) fn write(self, conversation: &Conversation, reply: &Reply) -> Vec<u8> {
+    fn write(self, conversation: &Conversation, reply: &Reply) -> Vec<u8> {
         let id = conversation.messages;
         let text = match reply {
             Reply::Words(words) => words.as_str(),
@@ -188,4 +178,13 @@ fn read_message(message: &Value, conversation: &mut Conversation) {
         }
         _ => {}
     }
+}
+
+fn offer(service: Service, tool: &Value) -> Option<Offer> {
+    let (tool, schema) = match service {
+        Service::Anthropic => (tool, "input_schema"),
+        Service::OpenAi | Service::Ollama => (&tool["function"], "parameters"),
+    };
+    let description = tool["description"].as_str().unwrap_or_default().into();
+    Some(Offer { name: tool["name"].as_str()?.into(), description, schema: tool[schema].clone() })
 }

@@ -25,7 +25,8 @@ mod speech;
 mod tests;
 
 use conversation::{Conversation, Reply};
-pub use format::Format;
+use format::Format as _;
+use hub_core::chat::Service;
 use plan::Need;
 
 /// Rounds of calls after which it says what it has: a plan takes two.
@@ -47,10 +48,10 @@ const LOST: &str = "I am only a demo and did not understand that. Try: turn on t
 /// Answers the body of a request with the body of a reply, both in the format of a service.
 ///
 /// Fails, in words for a person, if the body is not a request in that format.
-pub fn answer(format: Format, body: &[u8]) -> Result<Vec<u8>, String> {
-    let conversation = format.read(body)?;
+pub fn answer(service: Service, body: &[u8]) -> Result<Vec<u8>, String> {
+    let conversation = service.read(body)?;
     let reply = decide(&conversation);
-    Ok(format.write(&conversation, &reply))
+    Ok(service.write(&conversation, &reply))
 }
 
 fn decide(conversation: &Conversation) -> Reply {

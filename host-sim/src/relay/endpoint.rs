@@ -7,7 +7,7 @@ use hyper::body::Bytes;
 use hyper::header::{self, HeaderValue};
 use hyper::{Method, Request, Uri};
 
-use super::service::Service;
+use super::service::{Service, Web as _};
 
 /// What the relay calls itself.
 pub(super) const USER_AGENT: &str = concat!("hearthwave-relay/", env!("CARGO_PKG_VERSION"));

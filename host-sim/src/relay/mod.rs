@@ -40,7 +40,7 @@ pub use endpoint::{Endpoint, Key};
 pub use http::Http;
 pub use model::{Model, Models};
 pub use search::SearchUrl;
-pub use service::Service;
+pub use service::{Service, Web};
 pub use session::{Unfit, run};
 
 /// How a relay is to be.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use lexopt::prelude::*;
 
-use super::{Endpoint, Model, Models, SearchUrl, Service, Settings, new_client_id};
+use super::{Endpoint, Model, Models, SearchUrl, Service, Settings, Web as _, new_client_id};
 use crate::options::BrokerUrl;
 
 const HELP: &str = "\

@@ -1,40 +1,32 @@
-//! The services that hubs ask, by the formats they speak.
+//! Where the services are that hubs ask, and what they want to know of the one who asks.
 
+pub use hub_core::chat::Service;
 use serde_json::Value;
 
-use crate::demo::Format;
+/// A service as the relay sees it.
+pub trait Web: Sized {
+    /// The service of this name.
+    fn named(name: &str) -> Option<Self>;
 
-/// A service as hubs name it in their topics: whose HTTP bodies go to and fro.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Service {
-    /// Anthropic's Messages.
-    Anthropic,
-    /// OpenAI's chat completions, and whoever follows them.
-    OpenAi,
-    /// Ollama's chat.
-    Ollama,
+    /// Where in the environment its key is. Ollama wants none.
+    fn key_variable(self) -> Option<&'static str>;
+
+    /// The server that is asked unless another is given.
+    fn usual_server(self) -> &'static str;
+
+    /// Where on a server it is: the version, where there is one, and the rest.
+    fn path(self) -> (&'static str, &'static str);
+
+    /// Tokens in and out, as far as a reply tells them.
+    fn tokens(self, reply: &Value) -> Option<(u64, u64)>;
 }
 
-impl Service {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Anthropic, Self::OpenAi, Self::Ollama];
-
-    /// As it stands in a topic and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Anthropic => "anthropic",
-            Self::OpenAi => "openai",
-            Self::Ollama => "ollama",
-        }
-    }
-
-    /// The service of this name.
-    pub fn named(name: &str) -> Option<Self> {
+impl Web for Service {
+    fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|service| service.name() == name)
     }
 
-    /// Where in the environment its key is. Ollama wants none.
-    pub const fn key_variable(self) -> Option<&'static str> {
+    fn key_variable(self) -> Option<&'static str> {
         match self {
             Self::Anthropic => Some("ANTHROPIC_API_KEY"),
             Self::OpenAi => Some("OPENAI_API_KEY"),
@@ -42,8 +34,7 @@ impl Service {
         }
     }
 
-    /// The server that is asked unless another is given.
-    pub(super) const fn usual_server(self) -> &'static str {
+    fn usual_server(self) -> &'static str {
         match self {
             Self::Anthropic => "https://api.anthropic.com",
             Self::OpenAi => "https://api.openai.com",
@@ -51,8 +42,7 @@ impl Service {
         }
     }
 
-    /// Where on a server it is: the version, where there is one, and the rest.
-    pub(super) const fn path(self) -> (&'static str, &'static str) {
+    fn path(self) -> (&'static str, &'static str) {
         match self {
             Self::Anthropic => ("/v1", "/messages"),
             Self::OpenAi => ("/v1", "/chat/completions"),
@@ -60,17 +50,7 @@ impl Service {
         }
     }
 
-    /// The format that the demo model speaks in its place.
-    pub(super) const fn format(self) -> Format {
-        match self {
-            Self::Anthropic => Format::Anthropic,
-            Self::OpenAi => Format::OpenAi,
-            Self::Ollama => Format::Ollama,
-        }
-    }
-
-    /// Tokens in and out, as far as a reply tells them.
-    pub(super) fn tokens(self, reply: &Value) -> Option<(u64, u64)> {
+    fn tokens(self, reply: &Value) -> Option<(u64, u64)> {
         let (read, written) = match self {
             Self::Anthropic => (&reply["usage"]["input_tokens"], &reply["usage"]["output_tokens"]),
             Self::OpenAi => (&reply["usage"]["prompt_tokens"], &reply["usage"]["completion_tokens"]),

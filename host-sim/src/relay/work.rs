@@ -16,7 +16,7 @@ use super::hubs::Hubs;
 use super::model::{Model, Models};
 use super::request::{Errand, Request};
 use super::search::{self, SearchUrl};
-use super::service::Service;
+use super::service::{Service, Web as _};
 use crate::demo;
 
 /// Requests that are with their services at the same time. More wait.
@@ -96,8 +96,11 @@ impl Work {
                 report.retries = retries;
                 payload?
             }
-            Model::Demo => demo::answer(service.format(), &request.body).map_err(|words| {
-                Failure::Refused { who: service.name().into(), status: 400, kind: None, words: Some(words) }
+            Model::Demo => demo::answer(service, &request.body).map_err(|words| Failure::Refused {
+                who: service.name().into(),
+                status: 400,
+                kind: None,
+                words: Some(words),
             })?,
         };
         let reply: Value = serde_json::from_slice(&payload).unwrap_or_default();

@@ -4,24 +4,23 @@ use std::time::Duration;
 
 use host_sim::broker::{Options, Server};
 use host_sim::caller::{ask, wait_for_controller};
-use host_sim::demo::{Format, answer};
+use host_sim::demo::answer;
 use host_sim::flash::MemoryFlash;
 use host_sim::hub::{self, Settings};
 use host_sim::link;
 use host_sim::network::Network;
 use host_sim::zwave::Home;
+use hub_core::chat::Service;
 use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-const FORMATS: [(Format, &str); 3] =
-    [(Format::Anthropic, "anthropic"), (Format::OpenAi, "openai"), (Format::Ollama, "ollama")];
 
 /// Somebody who talks to the model and runs the tools it calls, as the hub does.
 pub(crate) struct Talk {
     network: Network,
     settings: Settings,
     pub(crate) home: Home,
-    pub(crate) format: Format,
+    pub(crate) format: Service,
     pub(crate) tools: Value,
     messages: Vec<Value>,
 }
@@ -57,7 +56,7 @@ impl Talk {
 
     fn ask_model(&self) -> Value {
         let mut body = json!({ "model": "demo-1", "messages": self.messages, "tools": self.tools });
-        if self.format == Format::Anthropic {
+        if self.format == Service::Anthropic {
             body["max_tokens"] = 1024.into();
         }
         let reply = answer(self.format, body.to_string().as_bytes()).expect("a reply");
@@ -67,7 +66,7 @@ impl Talk {
     /// Takes a reply apart: the message to keep, the calls with their ids, and the words.
     fn read(&self, reply: &Value) -> (Value, Vec<(Value, String, Value)>, Option<String>) {
         match self.format {
-            Format::Anthropic => {
+            Service::Anthropic => {
                 let blocks = reply["content"].as_array().expect("blocks");
                 let calls = blocks.iter().filter(|block| block["type"] == "tool_use").map(|block| {
                     let name = block["name"].as_str().expect("a name");
@@ -80,7 +79,7 @@ impl Talk {
                 let text = blocks.iter().find_map(|block| block["text"].as_str().map(str::to_owned));
                 (json!({ "role": "assistant", "content": blocks }), calls, text)
             }
-            Format::OpenAi => {
+            Service::OpenAi => {
                 let message = &reply["choices"][0]["message"];
                 let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
                 let reason = if calls.is_empty() { "stop" } else { "tool_calls" };
@@ -92,7 +91,7 @@ impl Talk {
                 });
                 (message.clone(), calls.collect(), message["content"].as_str().map(str::to_owned))
             }
-            Format::Ollama => {
+            Service::Ollama => {
                 let message = &reply["message"];
                 assert_eq!((&reply["done"], &reply["done_reason"]), (&json!(true), &json!("stop")));
                 let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
@@ -111,18 +110,18 @@ impl Talk {
 
     fn add_results(&mut self, results: Vec<(Value, String, String)>) {
         match self.format {
-            Format::Anthropic => {
+            Service::Anthropic => {
                 let blocks: Vec<_> = results.into_iter().map(|(id, _, content)| {
                     json!({ "type": "tool_result", "tool_use_id": id, "content": content })
                 }).collect();
                 self.messages.push(json!({ "role": "user", "content": blocks }));
             }
-            Format::OpenAi => {
+            Service::OpenAi => {
                 self.messages.extend(results.into_iter().map(
                     |(id, _, content)| json!({ "role": "tool", "tool_call_id": id, "content": content }),
                 ))
             }
-            Format::Ollama => {
+            Service::Ollama => {
                 self.messages.extend(results.into_iter().map(
                     |(_, name, content)| json!({ "role": "tool", "tool_name": name, "content": content }),
                 ))
@@ -144,7 +143,10 @@ impl Talk {
             assert!(rounds.len() < 5, "it never ends: {rounds:?}");
             rounds.push(calls.iter().map(|(_, name, arguments)| format!("{name} {arguments}")).collect());
             let ids: std::collections::BTreeSet<_> = calls.iter().map(|(id, ..)| id.to_string()).collect();
-            assert!(self.format == Format::Ollama || ids.len() == calls.len(), "ids are not unique: {ids:?}");
+            assert!(
+                self.format == Service::Ollama || ids.len() == calls.len(),
+                "ids are not unique: {ids:?}"
+            );
             let mut results = Vec::new();
             for (id, name, arguments) in calls {
                 let result =
@@ -158,12 +160,12 @@ impl Talk {
 
 /// Runs a conversation in each format.
 pub(crate) fn in_each_format(talk: impl AsyncFn(&mut Talk)) {
-    for (format, name) in FORMATS {
-        in_format(format, name, &talk);
+    for service in Service::ALL {
+        in_format(service, &talk);
     }
 }
 
-pub(crate) fn in_format(format: Format, name: &str, talk: impl AsyncFn(&mut Talk)) {
+pub(crate) fn in_format(format: Service, talk: impl AsyncFn(&mut Talk)) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     runtime.expect("a runtime").block_on(async {
         let network = Network::Memory(Server::start(Options::default()));
@@ -175,7 +177,7 @@ pub(crate) fn in_format(format: Format, name: &str, talk: impl AsyncFn(&mut Talk
             let (network, settings) = (network.clone(), settings.clone());
             let mut one =
                 Talk { network, settings, home: home.clone(), format, tools: json!([]), messages: vec![] };
-            one.list_tools(name).await;
+            one.list_tools(format.name()).await;
             talk(&mut one).await;
         };
         tokio::select! {

@@ -53,7 +53,7 @@ pub const BRIEF: &str = r#"{
 pub const BUILT_IN: [&str; 2] = [DEFAULT, BRIEF];
 
 /// Who provides the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Service {
     /// Anthropic's Messages.
     Anthropic,
