@@ -244,6 +244,9 @@ impl Draft {
             let is_moot = match name {
                 "llm_url" => is_given("llm"),
                 "listen" => is_once || is_given("broker"),
+                "broker" => is_given("broker") || is_given("listen"),
+                // At another broker the relay there searches.
+                "search_url" => is_given("search_url") || is_given("broker") && !is_given("llm"),
                 _ => is_given(name),
             };
             if !is_moot {

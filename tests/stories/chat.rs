@@ -6,7 +6,7 @@ use tokio::time::{Duration, Instant, sleep};
 use crate::model::{QUESTION, REPLY, a_home, calls, stop};
 use crate::world::{Request, World, log_text};
 
-/// spec: reply-03, reply-04, reply-13, reply-26
+/// spec: reply-04, reply-13, reply-26
 #[tokio::test(start_paused = true)]
 async fn a_question_goes_to_the_model_and_its_answer_comes_back() {
     let world = World::new();
@@ -43,7 +43,7 @@ async fn a_question_goes_to_the_model_and_its_answer_comes_back() {
         .await;
 }
 
-/// spec: gateway-15, reply-12, reply-14, reply-16, reply-18, reply-19, reply-20, reply-24, reply-25
+/// spec: gateway-15, reply-12, reply-14, reply-16, reply-19, reply-25
 #[tokio::test(start_paused = true)]
 async fn tools_are_called_for_the_model_and_their_results_go_back() {
     let world = World::new();

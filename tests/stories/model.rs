@@ -29,10 +29,15 @@ pub fn calls(calls: &[(&str, Value)]) -> Value {
     json!({ "content": content, "stop_reason": "tool_use" })
 }
 
+/// Somebody who hears what models are asked.
+pub async fn a_model(world: &World) -> Person {
+    Person::connect(&world.server(), "model", &["hearthwave/story/llm/request/#"]).await
+}
+
 /// A person and a model, with the hub between them.
 pub async fn a_home(world: &World) -> (Person, Person) {
     let mut person = world.person("ann").await;
-    let model = Person::connect(&world.server(), "model", &["hearthwave/story/llm/request/#"]).await;
+    let model = a_model(world).await;
     person.sees_online().await;
     (person, model)
 }

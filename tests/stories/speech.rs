@@ -32,6 +32,9 @@ async fn what_is_heard_is_answered_aloud_if_it_was_meant_for_the_hub() {
             assert_eq!(question.json()["messages"][0]["content"], "What is 6 times 7?");
             model.answers(&question, &calls(&[("hub_math_eval", json!({ "expression": "6*7" }))]));
             let question = model.hears(QUESTION).await;
+            let result = question.json()["messages"][2]["content"][0]["content"].to_string();
+            assert!(result.contains("42") && result.contains("hub_math_eval"), "{result}");
+            assert!(log_text().contains("tool hub_math_eval {\"expression\":\"6*7\"} in "), "{}", log_text());
             model.answers(&question, &stop("It is 42."));
             let speech = person.hears("hearthwave/story/speech").await.json();
             assert_eq!(speech, json!({ "text": "It is 42.", "conversation": "den", "satellite": "den" }));
@@ -59,6 +62,15 @@ async fn satellites_always_get_words_to_say() {
             let expected =
                 json!({ "text": "Yes?", "conversation": "den", "satellite": { "id": "den", "room": "Den" } });
             assert_eq!(speech, expected);
+            // A model that has nothing to say.
+            person.is_overheard(&say("Hearthwave, hm."));
+            let question = model.hears(QUESTION).await;
+            model.answers(&question, &json!({ "content": [], "stop_reason": "end_turn" }));
+            assert_eq!(person.hears(SPEECH).await.json()["text"], "I have nothing to say to that.");
+            // What is wrong with a request is told to who made it.
+            person.is_overheard(&json!({ "text": "Hearthwave, hello", "conversation": 5 }));
+            let reply = person.hears("hearthwave/story/response/transcript").await.json();
+            assert_eq!(reply["error"], "'conversation' must be a string");
             // Busy with the last question of that room.
             person.is_overheard(&say("Hearthwave, what is love?"));
             let question = model.hears(QUESTION).await;

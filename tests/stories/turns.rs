@@ -1,12 +1,13 @@
 //! Turns that do not go as they should.
 
+use host_sim::broker::{Limits, Options};
 use hub_core::limits;
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant, sleep};
 
 use crate::calls;
-use crate::model::{QUESTION, REPLY, a_home, calls, openai, stop};
-use crate::world::{Person, Request, World, log_text};
+use crate::model::{QUESTION, REPLY, a_home, a_model, calls, openai, stop};
+use crate::world::{Request, World, log_text};
 
 /// spec: reply-22
 #[tokio::test(start_paused = true)]
@@ -116,8 +117,7 @@ async fn two_questions_at_once_both_have_all_tools() {
     world
         .tell(async {
             let (_controller, mut person) = calls::a_home(&world).await;
-            let mut model =
-                Person::connect(&world.server(), "model", &["hearthwave/story/llm/request/#"]).await;
+            let mut model = a_model(&world).await;
             for id in ["one", "two"] {
                 person.says(json!({ "text": "Hi", "conversation": id }));
             }
@@ -141,8 +141,7 @@ async fn a_turn_ends_in_time_whatever_its_tools_do() {
     world
         .tell(async {
             let (mut controller, mut person) = calls::a_home(&world).await;
-            let mut model =
-                Person::connect(&world.server(), "model", &["hearthwave/story/llm/request/#"]).await;
+            let mut model = a_model(&world).await;
             person.says(json!({ "text": "Go" }));
             let start = Instant::now();
             let round = calls(&std::array::from_fn::<_, 8, _>(|_| ("list_devices", json!({}))));
@@ -178,8 +177,7 @@ async fn events_do_not_wait_for_the_end_of_a_turn() {
     world
         .tell(async {
             let (mut controller, mut person) = calls::a_home(&world).await;
-            let mut model =
-                Person::connect(&world.server(), "model", &["hearthwave/story/llm/request/#"]).await;
+            let mut model = a_model(&world).await;
             person.says(json!({ "text": "Go" }));
             let question = model.hears(QUESTION).await;
             model.answers(&question, &calls(&[("list_devices", json!({})), ("list_devices", json!({}))]));
@@ -202,8 +200,7 @@ async fn nothing_is_begun_after_a_cancel() {
     world
         .tell(async {
             let (mut controller, mut person) = calls::a_home(&world).await;
-            let mut model =
-                Person::connect(&world.server(), "model", &["hearthwave/story/llm/request/#"]).await;
+            let mut model = a_model(&world).await;
             person.says(json!({ "text": "Go", "conversation": "den" }));
             let question = model.hears(QUESTION).await;
             model.answers(
@@ -244,9 +241,12 @@ async fn a_refused_request_makes_nobody_forget_anything() {
                 model.answers(&question, &stop("Hi."));
                 person.hears(REPLY).await;
             }
-            for wrong in
-                [json!({ "text": " " }), json!({ "text": "x", "rule": "nope" }), json!({ "text": "@nope" })]
-            {
+            for wrong in [
+                json!({ "text": " " }),
+                json!({ "text": "\u{a0}" }),
+                json!({ "text": "x", "rule": "nope" }),
+                json!({ "text": "@nope" }),
+            ] {
                 let mut wrong = wrong;
                 wrong["conversation"] = json!("new");
                 person.says(wrong);
@@ -291,7 +291,7 @@ async fn a_long_conversation_keeps_all_its_tools() {
             let tool = |number: u32| json!({ "name": format!("tool_{number}"), "description": "d".repeat(300), "inputSchema": { "type": "object" } });
             controller.greets_with((0..10).map(tool).collect()).await;
             person.sees_link("ready").await;
-            let mut model = Person::connect(&world.server(), "model", &["hearthwave/story/llm/request/#"]).await;
+            let mut model = a_model(&world).await;
             let mut longest = 0;
             for turn in 0..12 {
                 let said = format!("Turn {turn}: {}", "\"why?\" ".repeat(40));
@@ -309,6 +309,55 @@ async fn a_long_conversation_keeps_all_its_tools() {
             }
             assert!(longest >= 5, "{longest}");
             assert!(log_text().contains("oldest turns are left out"), "{}", log_text());
+        })
+        .await;
+}
+
+/// A question that no packet of the broker's can hold is given up at once, and nothing else stands still for it.
+#[tokio::test(start_paused = true)]
+async fn a_question_that_the_broker_does_not_take_is_given_up() {
+    let limits = Limits { packet_size: 6000, ..Limits::default() };
+    let world = World::with(Options { limits, ..Options::default() });
+    world
+        .tell(async {
+            let mut person = world.person("ann").await;
+            person.sees_online().await;
+            let start = Instant::now();
+            person.calls("echo", json!({ "a": 1 }));
+            person.says(json!({ "text": "Hi" }));
+            assert_eq!(person.gets().await["success"], true);
+            let reply = person.hears(REPLY).await.json();
+            assert_eq!(reply["error"], "the question is larger than the hub can send");
+            assert_eq!(start.elapsed(), Duration::ZERO);
+        })
+        .await;
+}
+
+/// A rule allows the tool that it means, and not another one that goes by a similar name.
+#[tokio::test(start_paused = true)]
+async fn what_a_rule_allows_is_the_tool_that_would_run() {
+    let world = World::new();
+    world
+        .tell(async {
+            let mut controller = world.controller();
+            let mut person = world.person("ann").await;
+            controller.greets_with(json!([{ "name": "echo", "inputSchema": { "type": "object" } }])).await;
+            person.sees_link("ready").await;
+            let mut model = a_model(&world).await;
+            let tools = json!({ "enabled": true, "allowed_tools": ["hub_echo"] });
+            person.rules(json!({ "name": "own", "tools": tools })).await;
+            person.says(json!({ "text": "Go", "rule": "own" }));
+            let question = model.hears(QUESTION).await;
+            assert_eq!(question.json()["tools"].as_array().map(Vec::len), Some(1));
+            // The controller's has that name; the hub's own goes by its final one.
+            model.answers(&question, &calls(&[("echo", json!({})), ("hub_echo", json!({ "a": 1 }))]));
+            let question = model.hears(QUESTION).await;
+            let results = question.json()["messages"][2]["content"].clone();
+            let has = |place: usize, words: &str| {
+                assert!(results[place]["content"].as_str().expect("words").contains(words), "{results}");
+            };
+            has(0, "not available here");
+            has(1, "\"success\":true");
         })
         .await;
 }

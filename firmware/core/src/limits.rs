@@ -65,7 +65,7 @@ pub const REFUSAL: usize = 192;
 /// A tool's name; the providers of language models allow 64.
 pub const TOOL_NAME: usize = 64;
 
-/// Tools that can be called: the hub's own and the controller's. A power of two, as the table's hashing wants it.
+/// Tools that can be called: the hub's own and the controller's.
 pub const TOOLS: usize = 64;
 
 /// The descriptions and schemas of the controller's tools: some twenty to forty tools. A controller lists them in a line
@@ -103,8 +103,8 @@ pub const QUESTION: usize = 640;
 pub const QUESTIONS: usize = JOBS;
 
 /// How long a question waits for other packets to leave, so that it has room for the definitions of all tools. They leave
-/// within some round trips.
-pub const QUESTION_DELAY: Duration = Duration::from_secs(2);
+/// within some round trips, unless the radio is out of reach for a while; a model still has most of [`LLM_TIMEOUT`] then.
+pub const QUESTION_DELAY: Duration = Duration::from_secs(15);
 
 /// The largest reply of a language model, as its provider writes it: some 800 words with the wrapping, or a handful of
 /// calls.

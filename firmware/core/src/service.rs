@@ -217,9 +217,9 @@ impl Services {
         self.due.wait().await;
     }
 
-    /// A question that is to be sent.
-    pub(crate) fn next_due(&self) -> Option<Due<'_>> {
-        self.places.iter().find_map(|place| match place.state.get() {
+    /// The questions that are to be sent.
+    pub(crate) fn all_due(&self) -> impl Iterator<Item = Due<'_>> {
+        self.places.iter().filter_map(|place| match place.state.get() {
             State::Due(number) => Some(Due { place, number }),
             _ => None,
         })

@@ -49,6 +49,8 @@ struct Place {
     id: RefCell<ConversationId>,
     /// When it was last entered, in turns of the whole hub; 0 if never.
     entered: Cell<u32>,
+    /// The conversation that is to have the place, until its turn begins.
+    newcomer: RefCell<Option<ConversationId>>,
     /// Which brief its turn has, if one is going on.
     turn: Cell<Option<usize>>,
     cancelled: Signal<NoopRawMutex, ()>,
@@ -79,6 +81,7 @@ impl Talks {
                 Place {
                     id: RefCell::new(ConversationId::new()),
                     entered: Cell::new(0),
+                    newcomer: RefCell::new(None),
                     turn: Cell::new(None),
                     cancelled: Signal::new(),
                     history: Mutex::new(History::new()),
@@ -93,7 +96,7 @@ impl Talks {
     /// [begins](Seat::begin).
     pub fn enter(&self, id: &ConversationId) -> Result<Seat<'_>, Closed> {
         let is_taken = |turn: usize| self.places.iter().any(|place| place.turn.get() == Some(turn));
-        let known = self.places.iter().position(|place| place.has(id));
+        let known = self.places.iter().position(|place| place.has(id) || place.awaits(id));
         if known.and_then(|index| self.places.get(index)).is_some_and(|place| place.turn.get().is_some()) {
             return Err(Closed::Waiting);
         }
@@ -104,20 +107,18 @@ impl Talks {
         };
         let index = known.or_else(silent).ok_or(Closed::Full)?;
         let (place, brief) = self.places.get(index).zip(self.briefs.get(turn)).ok_or(Closed::Full)?;
-        let before = match known {
-            Some(_) => None,
-            None => Some((place.rename(id.clone()), place.entered.get())),
-        };
+        let mut newcomer = place.newcomer.try_borrow_mut().map_err(|_| Closed::Waiting)?;
+        *newcomer = known.is_none().then(|| id.clone());
         self.turns.set(self.turns.get().saturating_add(1));
-        place.entered.set(self.turns.get());
         place.turn.set(Some(turn));
         place.cancelled.reset();
-        Ok(Seat { index, place, brief, before: Cell::new(before) })
+        Ok(Seat { index, place, brief, number: self.turns.get() })
     }
 
     /// Ends the turn that is going on in a conversation. Returns whether there is one.
     pub fn cancel(&self, id: &str) -> bool {
-        let waiting = self.places.iter().find(|place| place.has(id) && place.turn.get().is_some());
+        let is_it = |place: &&Place| place.turn.get().is_some() && place.serves(id);
+        let waiting = self.places.iter().find(is_it);
         waiting.map(|place| place.cancelled.signal(())).is_some()
     }
 
@@ -168,6 +169,9 @@ impl Talks {
         for place in &self.places {
             place.entered.set(0);
             place.turn.set(None);
+            if let Ok(mut newcomer) = place.newcomer.try_borrow_mut() {
+                *newcomer = None;
+            }
             if let Ok(mut id) = place.id.try_borrow_mut() {
                 id.clear();
             }
@@ -182,15 +186,20 @@ impl Default for Talks {
 }
 
 impl Place {
-    /// Gives it another name, and returns the one it had.
-    fn rename(&self, id: ConversationId) -> ConversationId {
-        self.id
-            .try_borrow_mut()
-            .map_or_else(|_| ConversationId::new(), |mut name| core::mem::replace(&mut *name, id))
-    }
-
+    /// Whether what was said in this conversation is kept here.
     fn has(&self, id: &str) -> bool {
         self.entered.get() > 0 && self.id.try_borrow().is_ok_and(|name| name.as_str() == id)
+    }
+
+    /// Whether this conversation is to have the place.
+    fn awaits(&self, id: &str) -> bool {
+        self.newcomer.try_borrow().is_ok_and(|newcomer| newcomer.as_deref() == Some(id))
+    }
+
+    /// Whether the turn that is going on is one of this conversation.
+    fn serves(&self, id: &str) -> bool {
+        let has_newcomer = self.newcomer.try_borrow().is_ok_and(|newcomer| newcomer.is_some());
+        if has_newcomer { self.awaits(id) } else { self.has(id) }
     }
 }
 
@@ -200,16 +209,19 @@ pub struct Seat<'a> {
     pub index: usize,
     place: &'a Place,
     brief: &'a Mutex<NoopRawMutex, Brief>,
-    /// The conversation that had the place, and when it was entered, until the new one begins.
-    before: Cell<Option<(ConversationId, u32)>>,
+    /// Which turn of the whole hub it is.
+    number: u32,
 }
 
 impl Seat<'_> {
     /// A turn begins. Now, and not before, another conversation that had the place is forgotten.
     pub fn begin(&self, history: &mut History) {
-        if self.before.take().is_some() {
+        let newcomer = self.place.newcomer.try_borrow_mut().ok().and_then(|mut newcomer| newcomer.take());
+        if let (Some(newcomer), Ok(mut id)) = (newcomer, self.place.id.try_borrow_mut()) {
             history.clear();
+            *id = newcomer;
         }
+        self.place.entered.set(self.number);
     }
 
     /// The conversation. Nobody else changes it; it must not be held while the model is asked.
@@ -231,9 +243,8 @@ impl Seat<'_> {
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
         self.place.turn.set(None);
-        if let Some((id, entered)) = self.before.take() {
-            self.place.rename(id);
-            self.place.entered.set(entered);
+        if let Ok(mut newcomer) = self.place.newcomer.try_borrow_mut() {
+            *newcomer = None;
         }
     }
 }

@@ -78,6 +78,8 @@ struct Promise {
 pub(super) struct Desk {
     work: Arc<Work>,
     subscription: Subscription,
+    /// Whether the broker still has to be told that no more requests are wanted.
+    leaves: bool,
     jobs: JoinSet<Done>,
     promises: HashMap<Id, Promise>,
     recent: Recent,
@@ -94,6 +96,7 @@ impl Desk {
         Self {
             work,
             subscription: Subscription::Missing,
+            leaves: false,
             jobs: JoinSet::new(),
             promises: HashMap::new(),
             recent: Recent::default(),
@@ -136,11 +139,7 @@ impl Desk {
         connection: &mut Connection<'_, '_, IO>,
     ) -> Result<(), Lost> {
         log::info!("relay: stopping; {} requests are in work", self.jobs.len());
-        // Requests that are on their way already are still served. If there is no room to say it, the end says it.
-        match connection.unsubscribe(&SHARED, &[]).await {
-            Ok(_) | Err(Error::NotReady | Error::Resource(_)) => {}
-            Err(error) => return Err(error.into()),
-        }
+        self.leaves = true;
         self.settle(connection, FINISH_WITHIN).await?;
         self.jobs.abort_all();
         let unanswered = self.promises.drain().map(|(_, promise)| promise.to);
@@ -161,8 +160,17 @@ impl Desk {
     ) -> Result<(), Lost> {
         let end = Instant::now() + within;
         loop {
+            if self.leaves {
+                // Requests that are on their way already are still served. If there is no room to say it, there soon is.
+                match connection.unsubscribe(&SHARED, &[]).await {
+                    Ok(_) => self.leaves = false,
+                    Err(Error::NotReady | Error::Resource(_)) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
             let is_acknowledged = connection.session().is_publish_quiescent();
-            let is_quiet = self.promises.is_empty() && self.due.is_empty() && is_acknowledged;
+            let is_done = self.promises.is_empty() && self.due.is_empty() && !self.leaves;
+            let is_quiet = is_done && is_acknowledged;
             if is_quiet || self.next(connection, sleep_until(end)).await? {
                 return Ok(());
             }
@@ -328,7 +336,7 @@ impl Desk {
 
     /// A reply can never be sent: the hub is told at least that.
     fn replace(&mut self, reply: Reply) {
-        let words = Failure::Said("the reply is larger than the broker takes").payload();
+        let words = Failure::Unsendable.payload();
         let topic = clean(&reply.to.topic, 128);
         log::warn!("relay: a reply of {} bytes to {topic} cannot be sent", reply.payload.len());
         // Unless it is these very words that cannot be sent.

@@ -27,6 +27,8 @@ pub(super) enum Failure {
     Malformed { who: String, status: u16, what: &'static str },
     /// The hub cannot take the reply.
     TooLarge { who: String, bytes: u64, limit: usize },
+    /// The broker does not take the reply.
+    Unsendable,
     /// The time that the hub waits is over.
     Late { who: String, after: Duration },
     /// Too many others wait.
@@ -57,7 +59,7 @@ impl Failure {
         match self {
             Self::Refused { .. } => None,
             Self::Late { .. } => Some("timeout"),
-            Self::TooLarge { .. } => Some("too_large"),
+            Self::TooLarge { .. } | Self::Unsendable => Some("too_large"),
             Self::BrokenOff { .. } | Self::Malformed { .. } => Some("malformed"),
             Self::NotServed { .. }
             | Self::Unreachable { .. }
@@ -104,6 +106,7 @@ impl fmt::Display for Failure {
             Self::TooLarge { who, bytes, limit } => {
                 write!(f, "the reply of {who} has {bytes} bytes; the hub takes at most {limit}")
             }
+            Self::Unsendable => f.write_str("the reply is larger than the broker takes"),
             Self::Late { who, after } => {
                 write!(f, "no reply from {who} within {:.1} s", after.as_secs_f64())
             }

@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Display};
 
-use super::cut::{MARK, Measure};
+use super::cut::{MARK, Measure, is_blank};
 use super::history::{Call, History};
 use super::provider::{ProviderError, Trouble};
 use super::reply::Content;
@@ -16,6 +16,9 @@ pub const OUT_OF_ITERATIONS: &str = "I reached the maximum number of tool calls.
 
 /// The answer of a model that stops without a word, and not because it is done.
 pub const ISSUE: &str = "I encountered an issue...";
+
+/// What is said aloud if the model says nothing.
+const NOTHING: &str = "I have nothing to say to that.";
 
 /// How a turn ended. Shown, it is what the person hears.
 #[derive(Clone, Copy, Debug)]
@@ -123,7 +126,10 @@ impl Ending<'_> {
     pub fn speak(&self, reserved: usize, out: &mut Writer<'_>) {
         let room = out.room().saturating_sub(reserved + 32);
         out.key("text");
-        out.string(|text| Measure::Escaped.write(self, room, text));
+        out.string(|text| match is_blank(self) {
+            true => text.write_str(NOTHING),
+            false => Measure::Escaped.write(self, room, text),
+        });
     }
 
     /// Writes the members of the reply into the open object: `content`, `service`, `model`, `tool_calls` and, if so,

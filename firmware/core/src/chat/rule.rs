@@ -27,7 +27,7 @@ use crate::json::{self, Kind, Text, Value, Writer};
 use crate::limits;
 use crate::store::Expression;
 use crate::store::content::Malformed;
-use crate::tool::Registry;
+use crate::tool::{self, Registry};
 
 /// The rule for whatever has no other.
 pub const DEFAULT: &str = r#"{
@@ -130,13 +130,7 @@ impl Tools<'_> {
 
     /// Whether the model may call the tool that goes by one of these names.
     pub fn allows(&self, names: [&str; 2]) -> bool {
-        self.enabled
-            && self.allowed.is_none_or(|allowed| {
-                allowed
-                    .items()
-                    .filter_map(|item| item.as_text())
-                    .any(|item| names.iter().any(|name| item == **name))
-            })
+        self.enabled && tool::is_allowed(self.allowed, names)
     }
 }
 

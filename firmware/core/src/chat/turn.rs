@@ -5,9 +5,8 @@
 //! the rule allows still ends in calls, those are made, and the turn ends without another question.
 
 use core::fmt::Display;
-use core::ops::ControlFlow;
 
-use super::cut::is_blank;
+use super::cut::{Measure, is_blank};
 use super::ending::{Ending, Failed, ISSUE, OUT_OF_ITERATIONS};
 use super::history::{Call, Full, History};
 use super::provider::ProviderError;
@@ -105,9 +104,7 @@ impl Turn {
         message: &dyn Display,
         are_tools_on: bool,
     ) -> Result<Self, NotStarted> {
-        if is_blank(message) {
-            return Err(NotStarted::Blank);
-        }
+        Self::check(message)?;
         stage.history.begin(message).map_err(|Full| NotStarted::Long)?;
         let has_tools = are_tools_on && stage.rule.tools.enabled && stage.rule.tools.has_some(stage.registry);
         if are_tools_on && stage.rule.tools.enabled && !has_tools {
@@ -115,6 +112,14 @@ impl Turn {
         }
         debug!("chat: iteration 0");
         Ok(Self { state: State::Asking, iteration: 0, has_tools })
+    }
+
+    /// Whether a turn can start with this message.
+    pub fn check(message: &dyn Display) -> Result<(), NotStarted> {
+        if is_blank(message) {
+            return Err(NotStarted::Blank);
+        }
+        if Measure::Plain.length(message) > History::LONGEST { Err(NotStarted::Long) } else { Ok(()) }
     }
 
     /// The tools to offer with the next question.
@@ -213,12 +218,5 @@ impl Turn {
 
 /// Whether the rule allows a call. That there is no such tool is told by who runs it.
 fn may_run(call: &Call<'_>, stage: &Stage<'_>) -> bool {
-    let mut may_run = None;
-    stage.registry.each(|name, tool| {
-        if [name, tool.name].contains(&call.name) {
-            may_run = Some(stage.rule.tools.allows([name, tool.name]));
-        }
-        if may_run == Some(true) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    may_run.unwrap_or(true)
+    stage.registry.names(call.name, |names| stage.rule.tools.allows(names)).unwrap_or(true)
 }

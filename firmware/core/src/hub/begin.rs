@@ -1,5 +1,6 @@
 //! How a turn begins: the rule is chosen, the system prompt written, and what was said looked at.
 
+use core::fmt::Display;
 use core::ops::ControlFlow;
 
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
@@ -9,7 +10,7 @@ use super::{rules, settings};
 use crate::chat::prompts::Invocation;
 use crate::chat::template::{Rendered, Variables};
 use crate::chat::turn::NotStarted;
-use crate::chat::{Measure, Rule, Stage, Turn};
+use crate::chat::{History, Measure, Rule, Stage, Turn};
 use crate::json::{Value, Writer};
 use crate::limits;
 use crate::log::warn;
@@ -62,29 +63,28 @@ impl<P: Platform, F: MultiwriteNorFlash> Conversation<'_, P, Store<'_, F>> {
         let _ = Measure::Plain.write(&rendered, limits::PROMPT, system);
         let text = said.text.decode_into(scratch).ok_or(Refusal::LongText("text", limits::REPLY))?;
         let text = text.char_indices().nth(said.skip).and_then(|(at, _)| text.get(at..)).unwrap_or_default();
-        if text.trim_ascii().is_empty() {
-            return Err(Refusal::NoText);
-        }
         let invocation = Invocation::find(text).map_err(|_| Refusal::NoPrompt)?;
-        self.seat.begin(history);
-        let mut stage = Stage { rule: &rule, registry: self.room.registry, history };
-        let turn = match invocation {
-            None => Turn::start(&mut stage, &text, are_tools_on),
+        let mut told = [0; limits::OUTCOME_TEXT * 2];
+        let expanded;
+        let message: &dyn Display = match &invocation {
+            None => &text,
             Some(invocation) => {
-                let mut told = [0; limits::OUTCOME_TEXT * 2];
                 let length = match &invocation.prompt.tool {
                     Some(direct) => self.direct(direct.handler, direct.arguments(), &mut told).await,
                     None => 0,
                 };
-                let told =
-                    told.get(..length).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default();
-                Turn::start(&mut stage, &invocation.expand(told), are_tools_on)
+                let told = told.get(..length).and_then(|text| core::str::from_utf8(text).ok());
+                expanded = invocation.expand(told.unwrap_or_default());
+                &expanded
             }
         };
-        let turn = turn.map_err(|why| match why {
+        Turn::check(message).map_err(|why| match why {
             NotStarted::Blank => Refusal::NoText,
-            NotStarted::Long => Refusal::LongText("text", limits::HISTORY / 2),
+            NotStarted::Long => Refusal::LongText("text", History::LONGEST),
         })?;
+        self.seat.begin(history);
+        let mut stage = Stage { rule: &rule, registry: self.room.registry, history };
+        let turn = Turn::start(&mut stage, message, are_tools_on).map_err(|_| Refusal::NoText)?;
         *has_tools = turn.tools(self.room.registry).is_some();
         Ok(turn)
     }

@@ -52,6 +52,10 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
     if satellite.is_some_and(|satellite| satellite.text().len() > limits::SATELLITE) {
         return Err(Refusal::LongText("satellite", limits::SATELLITE));
     }
+    let id = match mqtt::text(request, "conversation")? {
+        Some(id) => id,
+        None => usual(satellite),
+    };
     let mut said = Said { text, skip: 0 };
     if is_heard {
         let phrases = wake::phrases(room.toolbox.store).await;
@@ -70,10 +74,6 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
         said.skip = skip;
         *is_speech = true;
     }
-    let id = match mqtt::text(request, "conversation")? {
-        Some(id) => id,
-        None => usual(satellite),
-    };
     let caller = Caller { id, request, satellite, transaction, is_speech: *is_speech };
     let answered = {
         let turn: Pin<&mut dyn Future<Output = _>> = pin!(turn(&caller, said, room, reply));
@@ -170,22 +170,23 @@ async fn turn<P: Platform, F: MultiwriteNorFlash>(
     };
     conversation.tell("started", None);
     let until = Instant::now() + limits::CHAT_TIMEOUT;
-    let mut next = Next::Ask;
-    let length = loop {
+    let mut next = Ok(Next::Ask);
+    let answered = loop {
         next = match next {
-            Next::Ask => {
+            Ok(Next::Ask) => {
                 let ask: Pin<&mut dyn Future<Output = _>> = pin!(conversation.ask(&mut turn, until, reply));
-                ask.await?
+                ask.await
             }
-            Next::Run => {
+            Ok(Next::Run) => {
                 let run: Pin<&mut dyn Future<Output = _>> = pin!(conversation.run(&mut turn, until, reply));
-                run.await?
+                run.await
             }
-            Next::Done(length) => break length,
+            Ok(Next::Done(length)) => break Ok(length),
+            Err(refusal) => break Err(refusal),
         };
     };
     conversation.tell("done", None);
-    Ok(length)
+    answered
 }
 
 /// A conversation with a turn going on.

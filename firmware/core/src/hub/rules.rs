@@ -31,7 +31,7 @@ pub(super) struct Wanted<'a> {
 }
 
 /// Finds the rule that is wanted, and writes it into `whole`, with all that it inherits. `firmware` is the default rule
-/// that the hub was started with, if any. `scratch` has room for two rules.
+/// that the hub was started with, if any. `scratch` has room for three rules.
 pub(super) async fn choose<F: MultiwriteNorFlash>(
     wanted: Wanted<'_>,
     firmware: &str,
@@ -39,7 +39,8 @@ pub(super) async fn choose<F: MultiwriteNorFlash>(
     scratch: &mut [u8],
     whole: &mut RuleText,
 ) -> Result<(), Refusal> {
-    let (base, other) = scratch.split_at_mut_checked(limits::RULE).ok_or(Refusal::NoRule)?;
+    let (base, rest) = scratch.split_at_mut_checked(limits::RULE).ok_or(Refusal::NoRule)?;
+    let (other, expanded) = rest.split_at_mut_checked(limits::RULE).ok_or(Refusal::NoRule)?;
     let base = base_rule(firmware, store, base).await?;
     let found = match wanted {
         Wanted { name: Some("default"), .. } | Wanted { name: None, intent: None } => None,
@@ -52,14 +53,10 @@ pub(super) async fn choose<F: MultiwriteNorFlash>(
         }
         Wanted { intent: Some(intent), .. } => for_intent(intent, store, other).await,
     };
-    // A string of this length has room for as much.
+    let length = expand(&base, found, expanded)?;
+    let text = expanded.get(..length).and_then(|text| core::str::from_utf8(text).ok());
     whole.clear();
-    let mut bytes = core::mem::take(whole).into_bytes();
-    bytes.resize_default(limits::RULE).map_err(|_| Refusal::LongRule)?;
-    let length = expand(&base, found, &mut bytes)?;
-    bytes.truncate(length);
-    *whole = RuleText::from_utf8(bytes).map_err(|_| Refusal::LongRule)?;
-    Ok(())
+    whole.push_str(text.unwrap_or_default()).map_err(|_| Refusal::LongRule)
 }
 
 /// Whether a rule that somebody wants to set is one, and fits with all that it inherits. `scratch` has room for two rules.

@@ -27,22 +27,41 @@ pub(super) async fn phrases<F: MultiwriteNorFlash>(store: &Mutex<NoopRawMutex, S
 /// How many characters of a text are one of the phrases, if it begins with one. Only the words count, not the signs
 /// between them, nor whether letters are capital.
 pub(super) fn addressed(text: &str, phrases: &str) -> Option<usize> {
-    let words = |text| str::split(text, is_between).filter(|word| !word.is_empty());
-    phrases.split(',').filter(|phrase| words(phrase).next().is_some()).find_map(|phrase| {
-        let mut rest = text;
-        for word in words(phrase) {
-            rest = rest.trim_start_matches(is_between);
-            let end = rest.find(is_between).unwrap_or(rest.len());
-            let (said, after) = rest.split_at_checked(end)?;
-            if !said.chars().map(small).eq(word.chars().map(small)) {
+    phrases.split(',').find_map(|phrase| {
+        let (mut rest, mut wanted) = (text, next_word(phrase)?);
+        loop {
+            let (said, after) = next_word(rest)?;
+            rest = after;
+            if !said.chars().map(small).eq(wanted.0.chars().map(small)) {
                 return None;
             }
-            rest = after;
+            match next_word(wanted.1) {
+                Some(next) => wanted = next,
+                None => break,
+            }
         }
-        // What follows may call a prompt.
-        let left = rest.trim_start_matches(|next| is_between(next) && next != '@').len();
+        let left = rest.trim_start_matches(PAUSES).len();
         text.get(..text.len() - left).map(|before| before.chars().count())
     })
+}
+
+/// What people and transcribers put between the phrase and the question. Other signs belong to the question.
+const PAUSES: &[char] = &[
+    ' ', '\t', '\n', ',', '.', ':', ';', '!', '?', '¡', '¿', '-', '–', '—', '…', '、', '。', '！', '？', '，',
+];
+
+/// The next word of a text, and what follows it. An apostrophe before a letter is part of a word.
+fn next_word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start_matches(is_between);
+    let is_end = |(at, next): &(usize, char)| {
+        let joins = matches!(next, '\'' | '’')
+            && text
+                .get(at + next.len_utf8()..)
+                .is_some_and(|rest| !rest.starts_with(is_between) && !rest.is_empty());
+        is_between(*next) && !joins
+    };
+    let end = text.char_indices().find(is_end).map_or(text.len(), |(at, _)| at);
+    text.split_at_checked(end).filter(|(word, _)| !word.is_empty())
 }
 
 /// Whether a character stands between words: spaces and punctuation. By hand, as [`small`].
@@ -122,6 +141,10 @@ mod tests {
             ("ДОМ! свет", Some("свет")),
             ("OK computer", Some("")),
             ("ok computer, @status", Some("@status")),
+            ("OK computer (aside)", Some("(aside)")),
+            ("Дом's light is broken", None),
+            ("Дом’s light is broken", None),
+            ("'Дом' light", Some("' light")),
             ("okcomputer", None),
             ("Hey Hütten are nice", None),
             ("the hey Hütte", None),

@@ -7,8 +7,8 @@ use embassy_futures::select::{Either6, select, select6};
 use embassy_futures::yield_now;
 use embassy_time::{Instant, Timer};
 use minimq::{
-    ConnectEvent, Connection, Error, InboundPublish, Io, Op, PeerError, Property, Publication, QoS,
-    RetainHandling, SubscriptionOptions, TopicFilter,
+    ConnectEvent, Connection, Error, InboundPublish, Io, Op, PeerError, Publication, QoS, RetainHandling,
+    SubscriptionOptions, TopicFilter,
 };
 
 use super::info;
@@ -26,19 +26,19 @@ use crate::limits;
 use crate::link::Status;
 use crate::log::{debug, info, warn};
 use crate::notice::{Notice, Notices};
-use crate::service::{Number, Service, Services, Unanswered};
+use crate::service::Services;
 use crate::talk::Talks;
 use crate::tool::Registry;
 
 /// Handles what comes and goes.
 pub(super) struct Desk<'a> {
-    topics: Topics<'a>,
+    pub(super) topics: Topics<'a>,
     target: &'a str,
     slots: &'a Slots,
-    services: &'a Services,
+    pub(super) services: &'a Services,
     link: &'a Status,
-    registry: &'a Registry,
-    talks: &'a Talks,
+    pub(super) registry: &'a Registry,
+    pub(super) talks: &'a Talks,
     notices: &'a Notices,
     /// A notice that could not be told yet.
     notice: Option<Notice>,
@@ -306,62 +306,6 @@ impl<'a> Desk<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Sends the questions that are due, as far as there is room.
-    async fn ask_services<IO: Io>(&self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
-        while let Some(due) = self.services.next_due() {
-            let topic = self.topics.question(due.service());
-            let reply_topic = self.topics.answer(due.service());
-            let number = due.number().to_be_bytes();
-            let seconds = u32::try_from(due.patience().as_secs()).unwrap_or(u32::MAX).max(1);
-            let properties = [
-                Property::ResponseTopic(&reply_topic),
-                Property::CorrelationData(&number),
-                // Nobody is to work on what nobody waits for any more.
-                Property::MessageExpiryInterval(seconds),
-            ];
-            // With other packets in it the buffer may have no room for all tools. They leave soon, and then it has; only on a
-            // line that is never quiet the question goes out with those that fit.
-            let is_quiet = connection.session().is_publish_quiescent();
-            let all_tools = !is_quiet && due.age() < limits::QUESTION_DELAY;
-            let mut payload = |buffer: &mut [u8]| {
-                let written = match due.service() {
-                    Service::Search => due.copy(buffer),
-                    Service::Model { talk, .. } => {
-                        self.talks.question(talk, self.registry, all_tools, buffer)
-                    }
-                };
-                written.ok_or(Overflow)
-            };
-            let publication =
-                Publication::new(&topic, Payload(&mut payload)).qos(REPLY_QOS).properties(&properties);
-            match publish(connection, publication).await? {
-                Sent::Now(_) => due.sent(),
-                Sent::Later => break,
-                // The line became quiet meanwhile, and there is room.
-                Sent::Never if all_tools => {}
-                Sent::Never => {
-                    warn!("mqtt: a question on {} does not fit into a packet", topic.as_str());
-                    due.failed(Unanswered::LongQuestion);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// A service answers.
-    fn take_answer(&self, message: &InboundPublish<'_>, size: usize) {
-        let number =
-            message.correlation_data().and_then(|data| data.try_into().ok()).map(Number::from_be_bytes);
-        match number {
-            None => warn!(
-                "mqtt: an answer on {} without the question's Correlation Data was dropped",
-                message.topic()
-            ),
-            Some(number) if self.services.answer(number, message.payload(), size) => {}
-            Some(_) => debug!("mqtt: an answer on {} came too late", message.topic()),
-        }
     }
 
     /// Decides about a message, and puts what it asks into a free slot.

@@ -8,6 +8,7 @@ mod backoff;
 mod desk;
 mod info;
 mod publish;
+mod questions;
 mod redelivery;
 mod replies;
 mod request;

@@ -4,7 +4,7 @@ use core::ops::ControlFlow;
 
 use super::describe::{describe, purpose};
 use super::{Hints, Name, Registry, Tool};
-use crate::json::{Kind, Value, Writer};
+use crate::json::{Value, Writer};
 use crate::limits;
 use crate::log::warn;
 
@@ -71,7 +71,7 @@ impl Format {
                 has_begun = after == Some(name) || after == Some(tool.name);
                 return ControlFlow::Continue(());
             }
-            if !allowed.is_none_or(|allowed| is_allowed(allowed, name, tool)) {
+            if !is_allowed(allowed, [name, tool.name]) {
                 return ControlFlow::Continue(());
             }
             let before = out.mark();
@@ -93,10 +93,12 @@ impl Format {
     }
 }
 
-/// Whether a list of names holds the tool's, final or undecorated.
-fn is_allowed(allowed: Value<'_>, name: &str, tool: &Tool<'_>) -> bool {
-    allowed.kind() == Kind::Array
-        && allowed.items().filter_map(|item| item.as_text()).any(|item| item == *name || item == *tool.name)
+/// Whether a list of names, if there is one, holds one of the tool's: final or undecorated.
+pub(crate) fn is_allowed(allowed: Option<Value<'_>>, names: [&str; 2]) -> bool {
+    allowed.is_none_or(|allowed| {
+        let mut listed = allowed.items().filter_map(|item| item.as_text());
+        listed.any(|item| names.iter().any(|name| item == **name))
+    })
 }
 
 fn definition(

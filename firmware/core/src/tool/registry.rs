@@ -129,16 +129,17 @@ impl Registry {
         shelf.find(name).map(|entry| look(&shelf.tool(entry)))
     }
 
+    /// The names of the tool that is run if this one is called, final and undecorated.
+    pub fn names<T>(&self, name: &str, look: impl FnOnce([&str; 2]) -> T) -> Option<T> {
+        let shelf = self.shelf.try_borrow().ok()?;
+        shelf.find(name).map(|entry| shelf.show(entry, |name, tool| look([name, tool.name])))
+    }
+
     /// Shows all tools with their final names, those of the hub first, until `visit` breaks.
     pub fn each(&self, mut visit: impl FnMut(&str, &Tool<'_>) -> ControlFlow<()>) {
         let Ok(shelf) = self.shelf.try_borrow() else { return };
         for entry in &shelf.tools {
-            let tool = shelf.tool(entry);
-            let decorated = match entry {
-                Entry::Own(tool) => shelf.decorated(tool),
-                Entry::Controllers { .. } => None,
-            };
-            if visit(decorated.as_deref().unwrap_or(tool.name), &tool).is_break() {
+            if shelf.show(entry, &mut visit).is_break() {
                 break;
             }
         }
@@ -269,6 +270,16 @@ impl Shelf {
             })
         };
         by_final.or_else(|| undecorated(false)).or_else(|| undecorated(true))
+    }
+
+    /// Shows a tool with its final name.
+    fn show<T>(&self, entry: &Entry, visit: impl FnOnce(&str, &Tool<'_>) -> T) -> T {
+        let tool = self.tool(entry);
+        let decorated = match entry {
+            Entry::Own(tool) => self.decorated(tool),
+            Entry::Controllers { .. } => None,
+        };
+        visit(decorated.as_deref().unwrap_or(tool.name), &tool)
     }
 
     fn tool<'a>(&'a self, entry: &'a Entry) -> Tool<'a> {

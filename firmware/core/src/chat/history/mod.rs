@@ -69,6 +69,9 @@ impl History {
         self.used
     }
 
+    /// The longest message that a turn can begin with.
+    pub const LONGEST: usize = limits::HISTORY - limits::ANSWER_LEAST - Header::SIZE;
+
     /// A turn begins with what a person says. One that was left open is closed first. If it does not fit, nothing is
     /// dropped for it.
     pub fn begin(&mut self, message: &dyn Display) -> Result<(), Full> {
