@@ -224,3 +224,27 @@ async fn two_conversations_wait_and_nobody_else_waits_for_them() {
         })
         .await;
 }
+
+/// Of more conversations than can be kept, the one that was silent for longest is forgotten, as a whole.
+#[tokio::test(start_paused = true)]
+async fn the_conversation_that_was_silent_for_longest_makes_place() {
+    let world = World::new();
+    world
+        .tell(async {
+            let (mut person, mut model) = a_home(&world).await;
+            let mut messages = async |conversation: &str| {
+                person.says(json!({ "text": "Hello", "conversation": conversation }));
+                let question = model.hears(QUESTION).await;
+                model.answers(&question, &stop("Hi."));
+                person.hears(REPLY).await;
+                question.json()["messages"].as_array().expect("messages").len()
+            };
+            for (conversation, count) in [("a", 1), ("b", 1), ("c", 1), ("a", 3), ("d", 1)] {
+                assert_eq!(messages(conversation).await, count, "{conversation}");
+            }
+            for (conversation, count) in [("a", 5), ("c", 3), ("d", 3), ("b", 1), ("a", 1)] {
+                assert_eq!(messages(conversation).await, count, "{conversation}");
+            }
+        })
+        .await;
+}
