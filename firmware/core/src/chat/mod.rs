@@ -32,6 +32,6 @@ pub(crate) use cut::Measure;
 pub use ending::{Ending, Failed};
 pub use history::History;
 pub use provider::{Ask, ProviderError, Trouble};
-pub use reply::{Arguments, Content, Finish, Reply, Requested, Usage};
+pub use reply::{Arguments, Content, Finish, Reply, Requested};
 pub use rule::{Rule, RuleError, Service};
 pub use turn::{Event, Stage, Step, Turn};

@@ -13,8 +13,6 @@ pub struct Reply<'a> {
     pub content: Content<'a>,
     /// Why it stopped there.
     pub finish: Finish<'a>,
-    /// What it cost, if that is told.
-    pub usage: Option<Usage>,
     /// An array with the calls in it, and how to read one of its items. Items that are no calls are passed over.
     pub(super) calls: (Value<'a>, fn(Value<'a>) -> Option<Requested<'a>>),
 }
@@ -73,23 +71,6 @@ impl Finish<'_> {
             Self::Other(reason) => return reason.excerpt(),
         };
         heapless::String::try_from(known).unwrap_or_default()
-    }
-}
-
-/// Tokens that were counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Usage {
-    /// In the question.
-    pub input: u32,
-    /// In the answer.
-    pub output: u32,
-}
-
-impl Usage {
-    /// From these two members of an object, if both are there.
-    pub(super) fn read(counts: Option<Value<'_>>, input: &str, output: &str) -> Option<Self> {
-        let count = |name| counts?.get(name)?.as_i64()?.try_into().ok();
-        Some(Self { input: count(input)?, output: count(output)? })
     }
 }
 

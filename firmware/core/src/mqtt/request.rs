@@ -2,6 +2,7 @@
 
 use core::fmt::{self, Write as _};
 
+use crate::chat::prompts::UnknownPrompt;
 use crate::chat::rule::RuleError;
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::limits;
@@ -182,11 +183,7 @@ impl fmt::Display for Refusal {
             }
             Self::Absent => f.write_str("There is no such document in the store"),
             Self::NoRule => f.write_str("There is no such rule; 'default' and 'brief' are built in"),
-            Self::NoPrompt => {
-                f.write_str("There is no such prompt; there are")?;
-                let mut prompts = crate::chat::prompts::PROMPTS.iter();
-                prompts.try_for_each(|prompt| write!(f, " @{}", prompt.name))
-            }
+            Self::NoPrompt => write!(f, "{UnknownPrompt}"),
             Self::NoText => f.write_str("'text' must be what the person says"),
             Self::TalkWaits => {
                 f.write_str("The conversation waits for an answer; try again after it, or cancel it")

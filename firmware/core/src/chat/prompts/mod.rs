@@ -11,7 +11,6 @@ use core::fmt::{self, Display, Write};
 
 use super::template;
 use crate::json::Value;
-use crate::limits;
 use crate::tool::Example;
 
 /// All prompts. To add one, write its file and name it here.
@@ -54,25 +53,18 @@ impl Direct {
     }
 }
 
-/// There is no such prompt.
+/// There is no such prompt. Shown, it says which there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnknownPrompt<'a> {
-    /// The name that was called.
-    pub name: &'a str,
-}
+pub struct UnknownPrompt;
 
-impl Display for UnknownPrompt<'_> {
+impl Display for UnknownPrompt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.name.get(..self.name.floor_char_boundary(limits::QUOTE)).unwrap_or_default();
-        write!(f, "There is no prompt '@{name}'. There are:")?;
-        for (place, prompt) in PROMPTS.iter().enumerate() {
-            write!(f, "{} @{}", if place > 0 { "," } else { "" }, prompt.name)?;
-        }
-        Ok(())
+        f.write_str("There is no such prompt; there are")?;
+        PROMPTS.iter().try_for_each(|prompt| write!(f, " @{}", prompt.name))
     }
 }
 
-impl core::error::Error for UnknownPrompt<'_> {}
+impl core::error::Error for UnknownPrompt {}
 
 /// A prompt that was called.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +76,7 @@ pub struct Invocation<'a> {
 
 impl<'a> Invocation<'a> {
     /// Looks whether a message calls a prompt. `None` if it does not begin with `@` and a name.
-    pub fn find(message: &'a str) -> Result<Option<Self>, UnknownPrompt<'a>> {
+    pub fn find(message: &'a str) -> Result<Option<Self>, UnknownPrompt> {
         let Some(call) = message.trim_start().strip_prefix('@') else { return Ok(None) };
         let is_name = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
         let (name, rest) = call.split_at(call.find(|next| !is_name(next)).unwrap_or(call.len()));
@@ -94,7 +86,7 @@ impl<'a> Invocation<'a> {
             return Ok(None);
         }
         let prompt = PROMPTS.iter().find(|prompt| prompt.name.eq_ignore_ascii_case(name));
-        prompt.map(|prompt| Some(Self { prompt, args })).ok_or(UnknownPrompt { name })
+        prompt.map(|prompt| Some(Self { prompt, args })).ok_or(UnknownPrompt)
     }
 
     /// The arguments in order. One in quotes may have white space in it.

@@ -6,7 +6,7 @@
 use super::{Ask, ProviderError, open_message, write_message};
 use crate::chat::cut::Measure;
 use crate::chat::history::{Message, Round};
-use crate::chat::reply::{Arguments, Content, Finish, Reply, Requested, Usage};
+use crate::chat::reply::{Arguments, Content, Finish, Reply, Requested};
 use crate::json::{Kind, Opened, Value, Writer};
 use crate::tool::Format;
 
@@ -94,12 +94,7 @@ fn open_block(kind: &str, out: &mut Writer<'_>) -> Opened {
 pub(super) fn read(body: Value<'_>) -> Result<Reply<'_>, ProviderError<'_>> {
     let content = body.get("content").filter(|content| content.kind() == Kind::Array);
     let content = content.ok_or(ProviderError::Lacks("an array 'content'"))?;
-    let reply = Reply {
-        content: Content(content),
-        finish: Finish::Stop,
-        usage: Usage::read(body.get("usage"), "input_tokens", "output_tokens"),
-        calls: (content, call),
-    };
+    let reply = Reply { content: Content(content), finish: Finish::Stop, calls: (content, call) };
     Ok(reply.finished(body.get("stop_reason"), &FINISH))
 }
 

@@ -4,7 +4,7 @@
 
 use super::{Ask, Flat, ProviderError, read_call, write_flat};
 use crate::chat::history::Call;
-use crate::chat::reply::{Content, Finish, Reply, Usage};
+use crate::chat::reply::{Content, Finish, Reply};
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
 use crate::tool::Format;
@@ -51,7 +51,6 @@ pub(super) fn read(body: Value<'_>) -> Result<Reply<'_>, ProviderError<'_>> {
     let reply = Reply {
         content: Content(message.get("content").unwrap_or(Value::NULL)),
         finish: Finish::Stop,
-        usage: Usage::read(Some(body), "prompt_eval_count", "eval_count"),
         calls: (message.get("tool_calls").unwrap_or(Value::NULL), read_call),
     };
     Ok(reply.finished(body.get("done_reason"), &FINISH))

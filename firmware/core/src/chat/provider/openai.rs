@@ -6,7 +6,7 @@
 
 use super::{Ask, Flat, ProviderError, read_call, write_flat};
 use crate::chat::history::Call;
-use crate::chat::reply::{Content, Finish, Reply, Usage};
+use crate::chat::reply::{Content, Finish, Reply};
 use crate::json::{Kind, Text, Value, Writer};
 use crate::tool::Format;
 
@@ -69,7 +69,6 @@ pub(super) fn read(body: Value<'_>) -> Result<Reply<'_>, ProviderError<'_>> {
     let reply = Reply {
         content: said("content").or_else(|| said("refusal")).unwrap_or(Content::NONE),
         finish: Finish::Stop,
-        usage: Usage::read(body.get("usage"), "prompt_tokens", "completion_tokens"),
         calls: (message.get("tool_calls").unwrap_or(Value::NULL), read_call),
     };
     Ok(reply.finished(choice.get("finish_reason"), &FINISH))

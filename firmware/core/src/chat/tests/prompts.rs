@@ -45,7 +45,7 @@ fn other_messages_are_left_alone() {
 #[test]
 fn an_unknown_prompt_is_told_with_those_there_are() {
     let error = Invocation::find("@stats kitchen").unwrap_err();
-    assert_eq!(error.to_string(), "There is no prompt '@stats'. There are: @status, @goodnight, @explain");
+    assert_eq!(error.to_string(), "There is no such prompt; there are @status @goodnight @explain");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::read;
 use crate::chat::provider;
-use crate::chat::{Arguments, Finish, Service, Usage};
+use crate::chat::{Arguments, Finish, Service};
 
 /// The text, the calls, the reason to stop.
 fn view(service: Service, body: Value) -> (String, Vec<String>, String) {
@@ -93,16 +93,6 @@ fn ollama_replies() {
     assert_eq!(view(both, json!("stop")), is("", &calls, "tool_calls"));
     let text = json!({ "tool_calls": [{ "id": "x", "function": { "name": "echo", "arguments": "{}" } }] });
     assert_eq!(view(text, json!("stop")), is("", &["x echo text {}"], "tool_calls"));
-}
-
-#[test]
-fn tokens_are_counted_where_they_are_told() {
-    for service in Service::ALL {
-        let body = super::reply_body(service, Some("Hi"), &[]);
-        assert_eq!(read(service, &body).usage, Some(Usage { input: 12, output: 34 }));
-    }
-    assert_eq!(read(Service::Ollama, r#"{"message":{},"eval_count":3}"#).usage, None);
-    assert_eq!(read(Service::Ollama, r#"{"message":{},"eval_count":-3,"prompt_eval_count":1}"#).usage, None);
 }
 
 #[test]
