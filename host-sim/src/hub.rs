@@ -106,8 +106,9 @@ impl Platform for &Desktop {
 
     fn wall_clock(&self) -> Option<WallClock> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-        // The simulator speaks UTC: the standard library does not know the local time.
-        Some(WallClock { unix_seconds: since.as_secs().try_into().ok()?, utc_offset_minutes: 0 })
+        let offset = jiff::Zoned::now().offset().seconds() / 60;
+        let utc_offset_minutes = offset.try_into().unwrap_or_default();
+        Some(WallClock { unix_seconds: since.as_secs().try_into().ok()?, utc_offset_minutes })
     }
 
     fn volume(&self) -> u8 {

@@ -80,9 +80,9 @@ async fn tools_are_called_for_the_model_and_their_results_go_back() {
             assert!(question.json()["tools"].as_array().expect("tools").len() > 5);
             for line in [
                 "chat: iteration 0",
-                "chat: iteration 0: 2 tool calls",
+                "chat: iteration 0: tool calls: 2",
                 "chat: iteration 1",
-                "chat: iteration 1: 1 tool calls",
+                "chat: iteration 1: tool calls: 1",
                 "chat: iteration 2",
             ] {
                 assert!(log_text().lines().any(|logged| logged.ends_with(line)), "{line}: {}", log_text());

@@ -8,11 +8,12 @@
 //! | `HEARTHWAVE_BROKER_USER`     | user name at the broker                   | no login                  |
 //! | `HEARTHWAVE_BROKER_PASSWORD` | its password                              | empty                     |
 //! | `HEARTHWAVE_HUB_ID`          | the hub's name in every topic             | `hub`                     |
+//! | `HEARTHWAVE_RULE`            | the default response rule, as JSON        | Anthropic's model         |
 //! | `MCP_TOOL_PREFIX`            | before the names of the hub's tools       | `hub`; empty means none   |
 //! | `MCP_INCLUDE_EXAMPLE_TOOLS`  | `true` adds the example tools             | no example tools          |
 //!
-//! An empty variable counts as not set. All are checked at build time: a bad one fails the build with a
-//! sentence that says why. They end up readable in the flash image, so an image is as secret as its
+//! An empty variable counts as not set. All but the rule, which the hub complains about when it is used, are checked at
+//! build time: a bad one fails the build with a sentence that says why. They end up readable in the flash image, so an image is as secret as its
 //! passwords.
 
 use hub_core::{Broker, Config, DEFAULT_TOOL_PREFIX, HubId, SERIAL_HINT};

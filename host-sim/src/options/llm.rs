@@ -30,8 +30,13 @@ impl Llm {
             Self::Model { provider, model } => (provider.as_str(), model.as_str()),
         };
         let tools = serde_json::json!({ "enabled": true });
-        serde_json::json!({ "name": "default", "service": service, "model": model, "tools": tools })
-            .to_string()
+        let mut rule =
+            serde_json::json!({ "name": "default", "service": service, "model": model, "tools": tools });
+        if service == "ollama" {
+            // Many of its models think aloud for longer than an answer may be, unless they are told not to.
+            rule["thinking"] = false.into();
+        }
+        rule.to_string()
     }
 }
 

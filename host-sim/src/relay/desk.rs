@@ -138,7 +138,7 @@ impl Desk {
         &mut self,
         connection: &mut Connection<'_, '_, IO>,
     ) -> Result<(), Lost> {
-        log::info!("relay: stopping; {} requests are in work", self.jobs.len());
+        log::info!("relay: stopping; requests in work: {}", self.jobs.len());
         self.leaves = true;
         self.settle(connection, FINISH_WITHIN).await?;
         self.jobs.abort_all();

@@ -96,7 +96,9 @@ impl fmt::Display for Failure {
             Self::NotServed { who, served } => {
                 write!(f, "this relay does not serve '{}'; it serves {served}", clean(who, 32))
             }
-            Self::Unreachable { who, place, why } => write!(f, "cannot reach {who} at {place}: {why}"),
+            Self::Unreachable { who, place, why } => {
+                write!(f, "cannot reach {who} at {place}: {why}; is it running?")
+            }
             Self::Refused { words: Some(words), .. } => f.write_str(words),
             Self::Refused { who, status, words: None, .. } => {
                 write!(f, "{who} answered with HTTP status {status}")

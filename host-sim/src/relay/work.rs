@@ -167,7 +167,7 @@ impl Report {
             None => log::info!("relay: {hub} asked {who}{model}: 200 after {time} ms{tokens}{retries}"),
             Some(failure) => {
                 let why = failure.brief();
-                log::warn!("relay: {hub} asked {who}{model}: {why} after {time} ms{tokens}{retries}");
+                log::warn!("relay: {hub} asked {who}{model}: after {time} ms: {why}{tokens}{retries}");
             }
         }
         log::debug!("relay: the request of {hub} had {} bytes", request.body.len());

@@ -54,7 +54,7 @@ fn the_log_has_a_line_for_each_request_and_no_secrets() {
         assert_eq!(requests[0], expected);
         assert_eq!(
             requests[1],
-            "WARN relay: kitchen asked openai (best-1): refused with 401; check the key after 0 ms"
+            "WARN relay: kitchen asked openai (best-1): after 0 ms: refused with 401; check the key"
         );
         let text = log::text();
         for secret in [KEY, "grüezi", "is wrong"] {

@@ -207,7 +207,7 @@ fn a_server_that_is_not_there() {
         let _relay = Relay::start(&world.network, settings);
         tokio::time::sleep(Duration::from_secs(1)).await;
         let (answer, time) = world.hub.ask("ollama", BODY, With::default()).await;
-        let expected = "cannot reach ollama at server.test: connection refused";
+        let expected = "cannot reach ollama at server.test: connection refused; is it running?";
         assert_eq!(answer.error(), (expected.into(), None));
         assert!(time > Duration::from_secs(7) && time < Duration::from_secs(16), "{time:?}");
     });

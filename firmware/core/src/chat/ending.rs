@@ -95,9 +95,7 @@ impl Display for Failed<'_> {
                 Unanswered::Offline => "the hub has no connection to the broker",
                 Unanswered::Lost => "the broker lost track of the question",
                 Unanswered::Busy => "as many questions as can be are waiting for a model",
-                Unanswered::Silent => {
-                    "no relay answered in time; check that one runs, and that its model is fast enough"
-                }
+                Unanswered::Silent => "no relay answered in time",
                 Unanswered::LongQuestion | Unanswered::LongAnswer(_) => {
                     "the question is larger than the hub can send"
                 }
@@ -105,6 +103,29 @@ impl Display for Failed<'_> {
             Self::TimedOut => f.write_str("the turn took too long and was stopped"),
             Self::Cancelled => f.write_str("the turn was cancelled"),
             Self::Full => f.write_str("the calls of the model are larger than a conversation can hold"),
+        }
+    }
+}
+
+/// Why there is no answer, with who was asked where that is the question.
+pub struct Reason<'a> {
+    /// Why.
+    pub failed: &'a Failed<'a>,
+    /// How it was to be answered.
+    pub rule: &'a Rule<'a>,
+}
+
+impl Display for Reason<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.failed)?;
+        match self.failed {
+            Failed::Unanswered(Unanswered::Silent) => write!(
+                f,
+                " for {} ({}); check that one runs that serves it, and that its model is fast enough",
+                self.rule.service.name(),
+                self.rule.model
+            ),
+            _ => Ok(()),
         }
     }
 }
@@ -143,7 +164,7 @@ impl Ending<'_> {
         match self {
             Self::Failed(failed) => {
                 out.field("success", false);
-                out.field("error", format_args!("{failed}"));
+                out.field("error", format_args!("{}", Reason { failed, rule }));
                 out.field("error_type", failed.error_type());
                 out.field("message", failed.spoken());
             }

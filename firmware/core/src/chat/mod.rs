@@ -29,7 +29,7 @@ pub mod turn;
 mod tests;
 
 pub(crate) use cut::Measure;
-pub use ending::{Ending, Failed};
+pub use ending::{Ending, Failed, Reason};
 pub use history::History;
 pub use provider::{Ask, ProviderError, Trouble};
 pub use reply::{Arguments, Content, Finish, Reply, Requested};

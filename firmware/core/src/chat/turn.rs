@@ -157,7 +157,7 @@ impl Turn {
             }
             Finish::ToolCalls if self.has_tools && reply.calls().next().is_some() => {
                 let count = reply.calls().count();
-                info!("chat: iteration {}: {} tool calls", self.iteration, count);
+                info!("chat: iteration {}: tool calls: {}", self.iteration, count);
                 if reply.calls_left_out() > 0 {
                     warn!("chat: {} more calls at once are left out", reply.calls_left_out());
                 }
@@ -168,6 +168,12 @@ impl Turn {
             }
             finish => {
                 warn!("chat: unexpected finish reason {}", finish.word().as_str());
+                if matches!(finish, Finish::Length) && content.is_blank() {
+                    warn!(
+                        "chat: all {} tokens went before anything was said; raise max_tokens in the rule, or set thinking to false",
+                        stage.rule.max_tokens
+                    );
+                }
                 let words: &dyn Display = if content.is_blank() { &ISSUE } else { &content };
                 self.finish(Ending::Unexpected(content), words, stage)
             }

@@ -9,7 +9,7 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
 use super::wake;
-use crate::chat::{Ending, Event, Failed, History, Rule, Stage, Step, Turn, provider};
+use crate::chat::{Ending, Event, Failed, History, Reason, Rule, Stage, Step, Turn, provider};
 use crate::config::HubId;
 use crate::json::{Text, Value, Writer};
 use crate::limits;
@@ -307,7 +307,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Conversation<'_, P, Store<'_, F>> {
         reply: &mut [u8],
     ) -> Result<Next, Refusal> {
         match ending {
-            Ending::Failed(failed) => self.explain(failed),
+            Ending::Failed(failed) => self.explain(&Reason { failed, rule }),
             _ => info!("chat: conversation {} is answered", self.caller.id.as_str()),
         }
         let written = self.caller.write(reply, |reserved, out| match self.caller.is_speech {
@@ -318,11 +318,11 @@ impl<P: Platform, F: MultiwriteNorFlash> Conversation<'_, P, Store<'_, F>> {
     }
 
     /// Tells why a turn failed, which whoever asked may not get to see.
-    fn explain(&self, failed: &Failed<'_>) {
+    fn explain(&self, reason: &Reason<'_>) {
         let mut words = String::<{ limits::NOTICE }>::new();
         // A text that is cut says enough.
-        let _ = write!(words, "chat: conversation {} has no answer: {failed}", self.caller.id);
-        if let Failed::Cancelled = failed {
+        let _ = write!(words, "chat: conversation {} has no answer: {reason}", self.caller.id);
+        if let Failed::Cancelled = reason.failed {
             info!("{}", words.as_str());
         } else {
             error!("{}", words.as_str());

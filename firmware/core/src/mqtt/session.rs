@@ -75,6 +75,8 @@ pub async fn run<D: Dial, P: Platform>(
     let mut desk = Desk::new(config, inside);
     let broker = &config.broker;
     let mut last_failure = "";
+    // Connections in a row that did not hold.
+    let mut short_ones = 0u8;
     loop {
         debug!("mqtt: dialling {}:{}", broker.host, broker.port);
         let failure = match dial.dial(broker.host, broker.port).await {
@@ -86,10 +88,17 @@ pub async fn run<D: Dial, P: Platform>(
                         last_failure = "";
                         let Err(lost) = desk.attend(&mut connection, &margin).await;
                         inside.services.disconnected();
-                        if start.elapsed() >= limits::RECONNECT_SETTLED {
+                        let was_good = start.elapsed() >= limits::RECONNECT_SETTLED;
+                        if was_good {
                             backoff.reset();
                         }
-                        margin.goodbye().and_then(farewell).unwrap_or(lost.text())
+                        short_ones = if was_good { 0 } else { short_ones.saturating_add(1) };
+                        let silent = match lost {
+                            // Not every broker says why it hangs up.
+                            Lost::Closed if short_ones > 1 => TWO_HUBS,
+                            lost => lost.text(),
+                        };
+                        margin.goodbye().and_then(farewell).unwrap_or(silent)
                     }
                     Ok(Err(error)) => {
                         desk.doubt();
@@ -115,6 +124,10 @@ pub async fn run<D: Dial, P: Platform>(
         Timer::after(wait).await;
     }
 }
+
+/// What is likely if a connection is lost again and again.
+const TWO_HUBS: &str =
+    "connection lost again, by the broker or the network; another hub may have the same id";
 
 fn open<'m>(memory: &'m mut Memory, config: &Config<'m>) -> Result<minimq::Session<'m>, ConfigError> {
     let mut client_id = heapless::String::<{ limits::CLIENT_ID }>::new();

@@ -51,7 +51,7 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
     let place = format!("-V 5 -h {host} -p {port}{login}");
     eprintln!(
         "Hearthwave {} in simulation\n\
-         \n  hub         {id}\n  broker      {host}:{port}{}\n  controller  {}\n\
+         \n  hub         {id}\n  broker      {host}:{port}{}\n  controller  {}\n  model       {}\n\
          \nFrom another terminal, with mosquitto-clients:\n\
          \n  mosquitto_sub {place} -v -t 'hearthwave/{id}/#'\n  \
          mosquitto_pub {place} -t hearthwave/{id}/request/tool/call \\\n    \
@@ -64,6 +64,12 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
             _ => " (in this process)",
         },
         options.link,
+        match &options.llm {
+            Llm::Demo => "demo, a small grammar (--llm for a real one)".into(),
+            Llm::None => "none".into(),
+            Llm::Elsewhere => "that of a relay at this broker".into(),
+            Llm::Model { provider, model } => format!("{model} of {provider}"),
+        },
         match options.link {
             Spec::Sim => "\nunplug and plug take the controller away and bring it back.",
             _ => "",
@@ -156,7 +162,7 @@ fn help(options: &Options) -> String {
     if options.link == Spec::Sim {
         help.push_str("  unplug, plug       takes the controller away, and brings it back\n");
     }
-    help.push_str("  help               this list\n  quit               ends it");
+    help.push_str("  help               this list\n  quit, exit         ends it");
     help
 }
 

@@ -268,7 +268,7 @@ fn failures_are_told_and_leave_no_half_turn() {
         (
             Event::Unanswered(Unanswered::Silent),
             "timeout",
-            "no relay answered in time; check that one runs, and that its model is fast enough",
+            "no relay answered in time for ollama (model-1); check that one runs that serves it, and that its model is fast enough",
         ),
         (Event::Unanswered(Unanswered::Offline), "unavailable", "the hub has no connection to the broker"),
         (
