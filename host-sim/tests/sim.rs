@@ -244,7 +244,7 @@ fn the_prompt_helps_and_tells_what_goes_on() {
     let reply = prompt.ask("nonsense {\"text\":\"hello\"}");
     assert!(reply.contains("did not understand"), "no tool of that name, so it is said: {reply}");
     let told = prompt.quit();
-    for part in ["@status @goodnight @explain", "NAME {json}", "unplug, plug", "tools  ", "quit  "] {
+    for part in ["@status @goodnight @explain", "NAME {json}", "unplug, plug", "tools  ", "quit, exit  "] {
         assert!(told.contains(part), "{part}: {told}");
     }
     for part in ["\n  ... waiting for the model\n", "\n  ... calling control_zwave_device\n"] {
