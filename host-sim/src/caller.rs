@@ -63,6 +63,27 @@ pub async fn wait_for_controller(
     .await
 }
 
+/// Takes back what the hub of `settings` left at the broker to be found by others, once the broker has noticed that it is
+/// gone.
+pub async fn forget(mut network: Network, settings: &Settings, patience: Duration) -> Result<(), NoAnswer> {
+    connected(&mut network, settings, patience, async |connection, _| {
+        let [availability, info] =
+            ["availability", "info"].map(|name| format!("hearthwave/{}/{name}", settings.hub_id));
+        connection.subscribe(&[TopicFilter::new(&availability)], &[]).await.map_err(broken)?;
+        while connection.recv().await.map_err(broken)?.payload() != b"offline" {}
+        for topic in [&availability, &info] {
+            let nothing = Publication::bytes(topic, b"").qos(QoS::AtLeastOnce).retain();
+            let op: Option<Op> =
+                connection.publish(nothing).await.map_err(|error| NoAnswer(error.to_string()))?;
+            while op.as_ref().is_some_and(|op| connection.is_pending(op)) {
+                connection.poll().await.map_err(broken)?;
+            }
+        }
+        Ok(())
+    })
+    .await
+}
+
 /// Does something with a connection to the broker, whose client id it is told.
 async fn connected<T>(
     network: &mut Network,

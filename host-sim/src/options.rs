@@ -83,6 +83,8 @@ pub struct Options {
     pub state: Option<PathBuf>,
     /// The hub's name.
     pub hub_id: String,
+    /// Whether that is made up for this one time, so that nothing is to stay of it at a broker elsewhere.
+    pub is_passing: bool,
 }
 
 impl Options {
@@ -130,6 +132,7 @@ impl Options {
             link: draft.link.unwrap_or(Spec::Sim),
             state: draft.state,
             hub_id: draft.hub_id.unwrap_or_else(|| "sim".into()),
+            is_passing: false,
         };
         if options.llm_url.is_some() && !matches!(options.llm, Llm::Model { .. }) {
             return Err("--llm-url is for --llm anthropic:MODEL, openai:MODEL or ollama:MODEL".into());
@@ -147,6 +150,7 @@ impl Options {
         if options.once.is_some() && options.broker.is_some() && !is_named {
             // A hub that is already there under the usual name would be thrown out.
             options.hub_id = format!("sim-{:04x}", random_seed() & 0xFFFF);
+            options.is_passing = true;
         }
         Ok(Command::Run(Box::new(options)))
     }

@@ -3,7 +3,11 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
+use host_sim::network::Network;
+use hub_core::Dial;
+use minimq::{Buffers, ConfigBuilder, TopicFilter};
 use serde_json::Value;
 
 fn sim(arguments: &[&str]) -> Command {
@@ -229,7 +233,32 @@ fn at_another_broker_a_relay_there_answers() {
     let (output, stdout, _) = run(&["--broker", &broker, "--llm", "none", "--once", words]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout.contains("There is no language model"), "{stdout}");
+    // Nothing is left of the hubs that came for one question.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let left = runtime.block_on(retained(&first.place));
+    assert!(!left.is_empty() && left.iter().all(|topic| topic.starts_with("hearthwave/first/")), "{left:?}");
     first.quit();
+}
+
+/// The topics on which something is kept at the broker for whoever comes.
+async fn retained(place: &str) -> Vec<String> {
+    let (mut receive, mut send) = (vec![0; 8192], vec![0; 8192]);
+    let config =
+        ConfigBuilder::new(Buffers::new(&mut receive, &mut send)).client_id("looker").expect("a name");
+    let mut session = minimq::Session::new(config);
+    let (host, port) = place.split_once(':').expect("host:port");
+    let mut network = Network::Tcp;
+    let io = network.dial(host, port.parse().expect("a port")).await.expect("the broker");
+    let mut connection = session.connect(io).await.expect("connected");
+    connection.subscribe(&[TopicFilter::new("hearthwave/#")], &[]).await.expect("subscribed");
+    let mut topics = Vec::new();
+    while let Ok(message) = tokio::time::timeout(Duration::from_millis(500), connection.recv()).await {
+        let message = message.expect("connected");
+        if !message.payload().is_empty() {
+            topics.push(message.topic().to_owned());
+        }
+    }
+    topics
 }
 
 #[test]

@@ -7,9 +7,11 @@ mod thinking;
 use std::io::{IsTerminal as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use host_sim::broker::{Options as BrokerOptions, Server};
+use host_sim::caller;
 use host_sim::flash::{self, FileFlash, MemoryFlash};
 use host_sim::hub::{self, Settings};
 use host_sim::link::{self, Spec};
@@ -18,6 +20,9 @@ use host_sim::options::{Command, Options};
 use host_sim::relay;
 use host_sim::zwave::Home;
 use tokio::signal::unix::{SignalKind, signal};
+
+/// For a broker to take back what a hub for one question has left there.
+const FAREWELL: Duration = Duration::from_secs(3);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -69,6 +74,10 @@ async fn main() {
             }
         },
     };
+    if options.is_passing {
+        // Nobody will ever look for it; if the broker does not listen, that is all there is to lose.
+        let _ = caller::forget(Network::Tcp, &settings, FAREWELL).await;
+    }
     // At once: the runtime would wait for somebody to press Enter at the prompt.
     std::process::exit(code)
 }
