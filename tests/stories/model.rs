@@ -19,12 +19,26 @@ impl Person {
     }
 }
 
+/// What a model says in Anthropic's form, and why it stops.
+pub fn anthropic(text: &str, reason: &str) -> Value {
+    json!({ "content": [{ "type": "text", "text": text }], "stop_reason": reason })
+}
+
+/// The same in Ollama's form.
+pub fn ollama(text: &str, reason: &str) -> Value {
+    let message = json!({ "role": "assistant", "content": text });
+    json!({ "message": message, "done": true, "done_reason": reason })
+}
+
 pub fn stop(text: &str) -> Value {
-    json!({ "content": [{ "type": "text", "text": text }], "stop_reason": "end_turn" })
+    anthropic(text, "end_turn")
 }
 
 pub fn calls(calls: &[(&str, Value)]) -> Value {
-    let block = |(number, (name, input)): (usize, &(&str, Value))| json!({ "type": "tool_use", "id": format!("toolu_{number}"), "name": name, "input": input });
+    let block = |(number, (name, input)): (usize, &(&str, Value))| {
+        let id = format!("toolu_{number}");
+        json!({ "type": "tool_use", "id": id, "name": name, "input": input })
+    };
     let content: Vec<_> = calls.iter().enumerate().map(block).collect();
     json!({ "content": content, "stop_reason": "tool_use" })
 }

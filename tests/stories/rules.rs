@@ -3,7 +3,7 @@
 use hub_core::limits;
 use serde_json::{Value, json};
 
-use crate::model::{QUESTION, REPLY, a_home, calls, openai, stop};
+use crate::model::{QUESTION, REPLY, a_home, calls, ollama, openai, stop};
 use crate::world::{Request, World, log_text};
 
 #[tokio::test(start_paused = true)]
@@ -13,8 +13,14 @@ async fn rules_are_chosen_by_name_by_intent_or_by_default() {
         .tell(async {
             let (mut person, mut model) = a_home(&world).await;
             for rule in [
-                json!({ "name": "cook", "service": "ollama", "model": "small", "prompt": "You cook for {{user_message}}.{{nothing}}", "intents": ["cooking"] }),
-                json!({ "name": "locked", "service": "openai", "model": "o", "tools": { "enabled": true, "allowed_tools": ["datetime"] } }),
+                json!({
+                    "name": "cook", "service": "ollama", "model": "small", "intents": ["cooking"],
+                    "prompt": "You cook for {{user_message}}.{{nothing}}",
+                }),
+                json!({
+                    "name": "locked", "service": "openai", "model": "o",
+                    "tools": { "enabled": true, "allowed_tools": ["datetime"] },
+                }),
             ] {
                 person.rules(rule).await;
             }
@@ -24,8 +30,12 @@ async fn rules_are_chosen_by_name_by_intent_or_by_default() {
             assert_eq!((&body["model"], &body["stream"]), (&json!("small"), &json!(false)));
             assert_eq!(body["messages"][0], json!({ "role": "system", "content": "You cook for soup." }));
             assert!(body["tools"].as_array().is_none_or(Vec::is_empty), "tools are off: {body}");
-            assert!(log_text().contains("the prompt has nothing, which stands for nothing"), "{}", log_text());
-            model.answers(&question, &json!({ "message": { "role": "assistant", "content": "Hot." }, "done_reason": "stop", "done": true }));
+            assert!(
+                log_text().contains("the prompt has nothing, which stands for nothing"),
+                "{}",
+                log_text()
+            );
+            model.answers(&question, &ollama("Hot.", "stop"));
             assert_eq!(person.hears(REPLY).await.json()["content"], "Hot.");
             person.says(json!({ "text": "x", "rule": "locked", "conversation": "two" }));
             let question = model.hears("hearthwave/story/llm/request/openai").await;

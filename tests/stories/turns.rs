@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::{Duration, Instant, sleep};
 
 use crate::calls;
-use crate::model::{QUESTION, REPLY, a_home, a_model, calls, openai, stop};
+use crate::model::{QUESTION, REPLY, a_home, a_model, anthropic, calls, ollama, openai, stop};
 use crate::world::{Request, World, log_text};
 
 /// spec: reply-22
@@ -17,11 +17,12 @@ async fn another_reason_to_stop_is_logged_and_gives_what_there_is() {
         .tell(async {
             let (mut person, mut model) = a_home(&world).await;
             for service in ["anthropic", "openai", "ollama"] {
-                person.rules(json!({ "name": service, "service": service, "model": "m", "tools": { "enabled": true } })).await;
+                let tools = json!({ "enabled": true });
+                person
+                    .rules(json!({ "name": service, "service": service, "model": "m", "tools": tools }))
+                    .await;
             }
-            let anthropic = |text: &str, reason: &str| json!({ "content": [{ "type": "text", "text": text }], "stop_reason": reason });
             let chat = |text: &str, reason: &str| openai(json!({ "role": "assistant", "content": text }), reason);
-            let ollama = |text: &str, reason: &str| json!({ "message": { "role": "assistant", "content": text }, "done": true, "done_reason": reason });
             let issue = "I encountered an issue...";
             for (service, body, reason, content) in [
                 ("anthropic", anthropic("Half an", "max_tokens"), "length", "Half an"),
@@ -36,7 +37,9 @@ async fn another_reason_to_stop_is_logged_and_gives_what_there_is() {
                 let question = model.hears(&format!("hearthwave/story/llm/request/{service}")).await;
                 model.answers(&question, &body);
                 let reply = person.hears(REPLY).await.json();
-                let expected = json!({ "content": content, "service": service, "model": "m", "tool_calls": [], "conversation": service });
+                let expected = json!({
+                    "content": content, "service": service, "model": "m", "tool_calls": [], "conversation": service,
+                });
                 assert_eq!(reply, expected);
                 let line = format!("WARN chat: unexpected finish reason {reason}");
                 assert!(log_text().contains(&line), "{line}: {}", log_text());
@@ -52,11 +55,17 @@ async fn arguments_are_parsed_and_those_that_cannot_be_are_logged_and_passed_ove
     world
         .tell(async {
             let (mut person, mut model) = a_home(&world).await;
-            person.rules(json!({ "name": "openai", "service": "openai", "model": "m", "tools": { "enabled": true } })).await;
+            let tools = json!({ "enabled": true });
+            person
+                .rules(json!({ "name": "openai", "service": "openai", "model": "m", "tools": tools }))
+                .await;
             person.says(json!({ "text": "Go", "rule": "openai" }));
             let topic = "hearthwave/story/llm/request/openai";
             let question = model.hears(topic).await;
-            let call = |id: &str, arguments: Value| json!({ "id": id, "type": "function", "function": { "name": "hub_math_eval", "arguments": arguments } });
+            let call = |id: &str, arguments: Value| {
+                let function = json!({ "name": "hub_math_eval", "arguments": arguments });
+                json!({ "id": id, "type": "function", "function": function })
+            };
             let calls = [
                 call("text", json!("{\"expression\": \"6*7\"}")),
                 call("object", json!({ "expression": "6*7" })),
@@ -69,18 +78,27 @@ async fn arguments_are_parsed_and_those_that_cannot_be_are_logged_and_passed_ove
             model.answers(&question, &openai(message, "tool_calls"));
             let question = model.hears(topic).await;
             let body = question.json();
-            let results: Vec<_> = body["messages"].as_array().expect("messages").iter().filter(|message| message["role"] == "tool").cloned().collect();
-            let seen: Vec<_> = results.iter().map(|result| (result["tool_call_id"].as_str().expect("an id").to_owned(), result["content"].as_str().expect("words").contains("\"success\":true"))).collect();
-            let expected = [("text", true), ("object", true), ("broken", false), ("list", false), ("long", false), ("last", true)];
-            assert_eq!(seen, expected.map(|(id, done)| (id.to_owned(), done)), "{body}");
+            let messages = body["messages"].as_array().expect("messages");
+            let results = messages.iter().filter(|message| message["role"] == "tool");
+            let seen: Vec<_> = results
+                .map(|result| {
+                    let words = result["content"].as_str().expect("words");
+                    (result["tool_call_id"].as_str().expect("an id"), words.contains("\"success\":true"))
+                })
+                .collect();
+            let (done, passed_over) = (["text", "object", "last"], ["broken", "list", "long"]);
+            let expected =
+                ["text", "object", "broken", "list", "long", "last"].map(|id| (id, done.contains(&id)));
+            assert_eq!(seen, expected, "{body}");
             model.answers(&question, &openai(json!({ "role": "assistant", "content": "42" }), "stop"));
             let reply = person.hears(REPLY).await.json();
             for place in [0, 1] {
                 let call = &reply["tool_calls"][place];
-                assert_eq!((&call["params"], &call["result"]["result"]), (&json!({ "expression": "6*7" }), &json!({ "result": 42 })), "{reply}");
+                assert_eq!(call["params"], json!({ "expression": "6*7" }), "{reply}");
+                assert_eq!(call["result"]["result"], json!({ "result": 42 }), "{reply}");
             }
-            let errors = log_text().matches("ERROR chat: the arguments for hub_math_eval are not a JSON object").count();
-            assert_eq!(errors, 3, "{}", log_text());
+            let line = "ERROR chat: the arguments for hub_math_eval are not a JSON object";
+            assert_eq!(log_text().matches(line).count(), passed_over.len(), "{}", log_text());
         })
         .await;
 }
@@ -94,13 +112,16 @@ async fn the_reason_of_a_failure_is_told_where_people_look() {
             let (mut person, mut model) = a_home(&world).await;
             person.says(json!({ "text": "Hi" }));
             let question = model.hears(QUESTION).await;
-            model.answers(&question, &json!({ "error": { "status": 401, "type": "authentication_error", "message": "invalid x-api-key" } }));
+            let error =
+                json!({ "status": 401, "type": "authentication_error", "message": "invalid x-api-key" });
+            model.answers(&question, &json!({ "error": error }));
             let reply = person.hears(REPLY).await.json();
             let words = "the provider reports an error 401 (authentication_error): invalid x-api-key";
             assert_eq!((&reply["error"], &reply["error_type"]), (&json!(words), &json!("provider_error")));
             let notice = person.hears("hearthwave/story/log").await.json();
-            assert_eq!(notice, json!({ "level": "error", "text": format!("chat: conversation default has no answer: {words}") }));
-            assert!(log_text().contains(&format!("ERROR chat: conversation default has no answer: {words}")));
+            let line = format!("chat: conversation default has no answer: {words}");
+            assert_eq!(notice, json!({ "level": "error", "text": line }));
+            assert!(log_text().contains(&format!("ERROR {line}")), "{}", log_text());
             // Nobody answers at all.
             person.says(json!({ "text": "Hi" }));
             let reply = person.hears(REPLY).await.json();
@@ -269,7 +290,10 @@ async fn what_goes_back_with_a_reply_always_fits() {
             for pad in [0, 100, 230] {
                 let satellite = json!({ "room": "den", "pad": "p".repeat(pad) });
                 let transaction = json!("t".repeat(120));
-                person.says(json!({ "text": "hi", "satellite": satellite, "transaction": transaction, "conversation": "c\"\n".repeat(16) }));
+                let conversation = "c\"\n".repeat(16);
+                person.says(json!({
+                    "text": "hi", "satellite": satellite, "transaction": transaction, "conversation": conversation,
+                }));
                 let question = model.hears(QUESTION).await;
                 model.answers(&question, &stop(&"w\"".repeat(2000)));
                 let reply = person.hears(REPLY).await.json();
@@ -288,7 +312,10 @@ async fn a_long_conversation_keeps_all_its_tools() {
         .tell(async {
             let mut controller = world.controller();
             let mut person = world.person("ann").await;
-            let tool = |number: u32| json!({ "name": format!("tool_{number}"), "description": "d".repeat(300), "inputSchema": { "type": "object" } });
+            let tool = |number: u32| {
+                let (name, schema) = (format!("tool_{number}"), json!({ "type": "object" }));
+                json!({ "name": name, "description": "d".repeat(300), "inputSchema": schema })
+            };
             controller.greets_with((0..10).map(tool).collect()).await;
             person.sees_link("ready").await;
             let mut model = a_model(&world).await;
@@ -301,7 +328,10 @@ async fn a_long_conversation_keeps_all_its_tools() {
                 assert_eq!(body["tools"].as_array().map(Vec::len), Some(hub_core::tools::TOOLS.len() + 10));
                 let messages = body["messages"].as_array().expect("messages").clone();
                 // Whole turns, from a person's words to those that were just said.
-                assert!(messages.len() % 2 == 1 && messages.iter().step_by(2).all(|message| message["role"] == "user"));
+                assert!(
+                    messages.len() % 2 == 1
+                        && messages.iter().step_by(2).all(|message| message["role"] == "user")
+                );
                 assert_eq!(messages.last().expect("one")["content"], json!(said));
                 longest = longest.max(messages.len());
                 model.answers(&question, &stop(&"\"so\" ".repeat(60)));
