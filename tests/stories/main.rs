@@ -5,6 +5,7 @@ mod chat;
 mod discovery;
 mod faults;
 mod link;
+mod losses;
 mod model;
 mod mqtt;
 mod requests;

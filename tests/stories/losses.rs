@@ -1,0 +1,76 @@
+//! The way to the broker breaks in the middle of conversations.
+
+use serde_json::{Value, json};
+use tokio::time::{Duration, Instant, sleep, sleep_until, timeout};
+
+use crate::calls;
+use crate::model::{QUESTION, REPLY, a_model, calls, stop};
+use crate::world::{CLIENT, World};
+
+/// Whenever it breaks, and whether the broker remembers the hub or not: the person gets one answer or is told why there
+/// is none, and no call reaches the controller twice.
+#[tokio::test(start_paused = true)]
+async fn connections_break_at_every_moment_and_nothing_is_answered_or_done_twice() {
+    let mut answered = 0;
+    for moment in 0..48u64 {
+        let world = World::new();
+        let reply = world.tell(a_turn_that_is_disturbed(&world, moment)).await;
+        match reply["error_type"].as_str() {
+            None => {
+                answered += 1;
+                assert_eq!(reply["content"], "Done.", "{moment}: {reply}");
+                assert_eq!(reply["tool_calls"].as_array().map(Vec::len), Some(1), "{moment}: {reply}");
+            }
+            Some("unavailable" | "timeout") => {
+                assert!(reply["message"].as_str().is_some_and(|words| words.starts_with("Sorry")), "{reply}");
+            }
+            Some(_) => panic!("{moment}: {reply}"),
+        }
+    }
+    assert!((10..48).contains(&answered), "{answered} of 48 were answered");
+}
+
+async fn a_turn_that_is_disturbed(world: &World, moment: u64) -> Value {
+    let (mut controller, mut person) = calls::a_home(world).await;
+    let mut model = a_model(world).await;
+    person.says(json!({ "text": "Go" }));
+    // Not at once: what a broker forgets before the hub has it, no hub can answer.
+    let disturbed = Instant::now() + Duration::from_millis(moment / 2 * 150 + moment % 2);
+    let pause = || sleep(Duration::from_millis(800));
+    let (mut is_disturbed, mut questions, mut heard) = (false, 0, 0);
+    let reply = loop {
+        tokio::select! {
+            biased;
+            () = sleep_until(disturbed), if !is_disturbed => {
+                is_disturbed = true;
+                if moment.is_multiple_of(2) {
+                    world.server().kick(CLIENT);
+                } else {
+                    world.server().forget_session(CLIENT);
+                }
+            }
+            question = model.hears(QUESTION) => {
+                questions += 1;
+                pause().await;
+                let body = if questions == 1 { calls(&[("list_devices", json!({}))]) } else { stop("Done.") };
+                model.answers(&question, &body);
+            }
+            call = controller.hears_of("tools/call") => {
+                heard += 1;
+                pause().await;
+                controller.replies(&call, "none").await;
+            }
+            reply = person.hears(REPLY) => break reply.json(),
+        }
+    };
+    assert!(heard <= 1, "{moment}: the call reached the controller {heard} times");
+    assert!(questions <= 2, "{moment}: the model was asked {questions} times");
+    let second = timeout(Duration::from_secs(150), person.hears(REPLY)).await;
+    assert!(second.is_err(), "{moment}: a second answer");
+    // And the conversation goes on.
+    person.says(json!({ "text": "Again" }));
+    let question = model.hears(QUESTION).await;
+    model.answers(&question, &stop("Here."));
+    assert_eq!(person.hears(REPLY).await.json()["content"], "Here.", "{moment}");
+    reply
+}
