@@ -14,8 +14,11 @@ use embassy_time::{Duration, with_timeout};
 use embedded_io_async::{ErrorType, Read, Write};
 use hub_core::{Dial, DialError, limits};
 
-/// Each way, two segments and a half: enough to keep a home network busy.
-const SOCKET_BUFFER: usize = 4096;
+/// Two segments and a half: enough to keep a home network busy.
+const RECEIVE_BUFFER: usize = 4096;
+
+/// Two whole segments of Ethernet: most peers acknowledge every second one at once, and others after a while.
+const SEND_BUFFER: usize = 2 * 1460;
 
 /// For the broker to acknowledge what was sent. Longer than the keepalive, which is what finds a dead connection in
 /// the first place.
@@ -26,14 +29,14 @@ const RESET_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The memory of a dialler's socket. All zeros when new: keep it in a `static`.
 pub struct Memory {
-    receive: [u8; SOCKET_BUFFER],
-    send: [u8; SOCKET_BUFFER],
+    receive: [u8; RECEIVE_BUFFER],
+    send: [u8; SEND_BUFFER],
 }
 
 impl Memory {
     /// Empty.
     pub const fn new() -> Self {
-        Self { receive: [0; SOCKET_BUFFER], send: [0; SOCKET_BUFFER] }
+        Self { receive: [0; RECEIVE_BUFFER], send: [0; SEND_BUFFER] }
     }
 }
 
