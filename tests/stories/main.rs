@@ -8,6 +8,7 @@ mod link;
 mod losses;
 mod model;
 mod mqtt;
+mod questions;
 mod requests;
 mod rules;
 mod search;

@@ -1,6 +1,5 @@
 //! Turns that do not go as they should.
 
-use host_sim::broker::{Limits, Options};
 use hub_core::limits;
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant, sleep};
@@ -127,30 +126,6 @@ async fn the_reason_of_a_failure_is_told_where_people_look() {
             let reply = person.hears(REPLY).await.json();
             assert_eq!(reply["message"], "Sorry, I cannot reach my language model right now.");
             assert!(reply["error"].as_str().expect("words").contains("check that one runs"), "{reply}");
-        })
-        .await;
-}
-
-/// The tools of both are all there: the second question waits until the first has left.
-#[tokio::test(start_paused = true)]
-async fn two_questions_at_once_both_have_all_tools() {
-    let world = World::new();
-    world
-        .tell(async {
-            let (_controller, mut person) = calls::a_home(&world).await;
-            let mut model = a_model(&world).await;
-            for id in ["one", "two"] {
-                person.says(json!({ "text": "Hi", "conversation": id }));
-            }
-            let mut counts = Vec::new();
-            for _ in 0..2 {
-                let question = model.hears(QUESTION).await;
-                counts.push(question.json()["tools"].as_array().expect("tools").len());
-                model.answers(&question, &stop("Hello."));
-                person.hears(REPLY).await;
-            }
-            assert_eq!(counts, [hub_core::tools::TOOLS.len() + 2; 2]);
-            assert!(!log_text().contains("not all tools fit"), "{}", log_text());
         })
         .await;
 }
@@ -300,65 +275,6 @@ async fn what_goes_back_with_a_reply_always_fits() {
                 assert_eq!((&reply["satellite"], &reply["transaction"]), (&satellite, &transaction), "{reply}");
                 assert!(reply["content"].as_str().expect("words").len() > 1000, "{reply}");
             }
-        })
-        .await;
-}
-
-/// In a long conversation the oldest turns make place for tools, not the other way round.
-#[tokio::test(start_paused = true)]
-async fn a_long_conversation_keeps_all_its_tools() {
-    let world = World::new();
-    world
-        .tell(async {
-            let mut controller = world.controller();
-            let mut person = world.person("ann").await;
-            let tool = |number: u32| {
-                let (name, schema) = (format!("tool_{number}"), json!({ "type": "object" }));
-                json!({ "name": name, "description": "d".repeat(300), "inputSchema": schema })
-            };
-            controller.greets_with((0..10).map(tool).collect()).await;
-            person.sees_link("ready").await;
-            let mut model = a_model(&world).await;
-            let mut longest = 0;
-            for turn in 0..12 {
-                let said = format!("Turn {turn}: {}", "\"why?\" ".repeat(40));
-                person.says(json!({ "text": said }));
-                let question = model.hears(QUESTION).await;
-                let body = question.json();
-                assert_eq!(body["tools"].as_array().map(Vec::len), Some(hub_core::tools::TOOLS.len() + 10));
-                let messages = body["messages"].as_array().expect("messages").clone();
-                // Whole turns, from a person's words to those that were just said.
-                assert!(
-                    messages.len() % 2 == 1
-                        && messages.iter().step_by(2).all(|message| message["role"] == "user")
-                );
-                assert_eq!(messages.last().expect("one")["content"], json!(said));
-                longest = longest.max(messages.len());
-                model.answers(&question, &stop(&"\"so\" ".repeat(60)));
-                person.hears(REPLY).await;
-            }
-            assert!(longest >= 5, "{longest}");
-            assert!(log_text().contains("oldest turns are left out"), "{}", log_text());
-        })
-        .await;
-}
-
-/// A question that no packet of the broker's can hold is given up at once, and nothing else stands still for it.
-#[tokio::test(start_paused = true)]
-async fn a_question_that_the_broker_does_not_take_is_given_up() {
-    let limits = Limits { packet_size: 6000, ..Limits::default() };
-    let world = World::with(Options { limits, ..Options::default() });
-    world
-        .tell(async {
-            let mut person = world.person("ann").await;
-            person.sees_online().await;
-            let start = Instant::now();
-            person.calls("echo", json!({ "a": 1 }));
-            person.says(json!({ "text": "Hi" }));
-            assert_eq!(person.gets().await["success"], true);
-            let reply = person.hears(REPLY).await.json();
-            assert_eq!(reply["error"], "the question is larger than the hub can send");
-            assert_eq!(start.elapsed(), Duration::ZERO);
         })
         .await;
 }

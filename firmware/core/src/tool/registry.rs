@@ -135,10 +135,13 @@ impl Registry {
         shelf.find(name).map(|entry| shelf.show(entry, |name, tool| look([name, tool.name])))
     }
 
-    /// Shows all tools with their final names, those of the hub first, until `visit` breaks.
+    /// Shows all tools with their final names, until `visit` breaks. Those of the controller come first: where not all fit,
+    /// a home can do better without some of the hub's.
     pub fn each(&self, mut visit: impl FnMut(&str, &Tool<'_>) -> ControlFlow<()>) {
         let Ok(shelf) = self.shelf.try_borrow() else { return };
-        for entry in &shelf.tools {
+        let is_own = |entry: &&Entry| matches!(entry, Entry::Own(_));
+        let controllers = shelf.tools.iter().filter(|entry| !is_own(entry));
+        for entry in controllers.chain(shelf.tools.iter().filter(is_own)) {
             if shelf.show(entry, &mut visit).is_break() {
                 break;
             }
