@@ -329,6 +329,25 @@ async fn two_hubs_with_one_id_are_told_so() {
         .await;
 }
 
+/// Not every broker says why it hangs up.
+#[tokio::test(start_paused = true)]
+async fn connections_that_are_lost_again_and_again_may_be_due_to_a_twin() {
+    let world = World::new();
+    world
+        .tell(async {
+            let mut person = world.person("ann").await;
+            let hint = "another hub may have the same id";
+            person.sees_online().await;
+            world.server().kick(CLIENT);
+            logged("connection lost, by the broker or the network").await;
+            assert!(!log_text().contains(hint), "once is no reason: {}", log_text());
+            person.sees_online().await;
+            world.server().kick(CLIENT);
+            logged(hint).await;
+        })
+        .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_burst_is_served_and_not_turned_away() {
     let world = World::new();

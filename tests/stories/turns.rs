@@ -31,6 +31,7 @@ async fn another_reason_to_stop_is_logged_and_gives_what_there_is() {
                 ("openai", chat("", "content_filter"), "content_filter", issue),
                 ("ollama", ollama("Half an", "length"), "length", "Half an"),
                 ("ollama", ollama("", "load"), "load", issue),
+                ("ollama", ollama("", "length"), "length", issue),
             ] {
                 person.says(json!({ "text": "Go", "rule": service, "conversation": service }));
                 let question = model.hears(&format!("hearthwave/story/llm/request/{service}")).await;
@@ -43,6 +44,9 @@ async fn another_reason_to_stop_is_logged_and_gives_what_there_is() {
                 let line = format!("WARN chat: unexpected finish reason {reason}");
                 assert!(log_text().contains(&line), "{line}: {}", log_text());
             }
+            // A model that only thought: the owner learns what to do.
+            let advice = "WARN chat: all 600 tokens went before anything was said; raise max_tokens";
+            assert_eq!(log_text().matches(advice).count(), 1, "{}", log_text());
         })
         .await;
 }

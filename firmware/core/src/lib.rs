@@ -1,20 +1,21 @@
 //! The Hearthwave hub, as a library without an operating system, a heap or an executor.
 //!
-//! [`Hub`] joins an MQTT session, a link to the Z-Wave controller and the tools. Everything that differs
+//! [`Hub`] joins an MQTT session, conversations, a link to the Z-Wave controller and the tools. Everything that differs
 //! between a board and the desktop simulator comes in through the seams: a serial line
 //! (`embedded_io_async`), a [`Dial`] that opens the way to the broker, a [`Platform`], and the time driver
 //! of `embassy-time`.
 //!
 //! ```text
-//!   broker ◄── Dial ── mqtt ──► job slots ──► tool ── link ──► serial line ──► controller
-//!                        ▲                              │
-//!                        └────────── link status ◄──────┘
+//!   broker ◄── Dial ── mqtt ──► job slots ──► chat ──► tool ── link ──► serial line ──► controller
+//!                       ▲ ▲                     │                │
+//!                       │ └─ questions to models┘                │
+//!                       └───────────── link status ◄─────────────┘
 //! ```
 //!
 //! Modules use those above them in this list, never those below: [`limits`], `log`, [`seam`], [`config`],
-//! [`json`], [`math`], [`schema`], [`store`], [`service`], [`notice`], [`tool`], [`link`], [`tools`], [`chat`], [`mqtt`], [`hub`]. All memory is
-//! the caller's ([`Memory`]), every capacity is a constant in [`limits`], and nothing here panics on what a
-//! wire brings.
+//! [`json`], [`math`], [`schema`], [`store`], [`service`], [`notice`], [`tool`], [`link`], [`tools`], [`chat`], [`talk`],
+//! [`mqtt`], [`hub`]. All memory is the caller's ([`Memory`]), every capacity is a constant in [`limits`], and nothing here
+//! panics on what a wire brings.
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(

@@ -250,7 +250,7 @@ pub const EXPRESSION: usize = 256;
 pub const HISTORY: usize = 5 * 1024;
 
 /// The most that one result of a tool, or one answer, takes of a [`HISTORY`]; the rest is cut. Half, so that a second one
-/// still fits.
+/// still fits. Arguments that are longer are not taken at all.
 pub const RESULT: usize = HISTORY / 2;
 
 /// What is kept free in a [`HISTORY`] for every call without a result, so that it can have one: the beginning of the

@@ -59,11 +59,6 @@ impl History {
         self.is_open = false;
     }
 
-    /// Whether nothing was said.
-    pub const fn is_empty(&self) -> bool {
-        self.used == 0
-    }
-
     /// Bytes in use, of [`limits::HISTORY`].
     pub const fn used(&self) -> usize {
         self.used

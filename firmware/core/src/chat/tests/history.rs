@@ -229,7 +229,7 @@ fn a_turn_that_fails_is_forgotten_unless_something_was_done() {
         ]
     );
     history.clear();
-    assert!(history.is_empty() && history.messages().next().is_none());
+    assert!(history.used() == 0 && history.messages().next().is_none());
 }
 
 /// One thing that happens to a history.
