@@ -94,7 +94,11 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotServed { who, served } => {
-                write!(f, "this relay does not serve '{}'; it serves {served}", clean(who, 32))
+                let who = clean(who, 32);
+                write!(
+                    f,
+                    "this relay does not serve '{who}'; it serves {served}: change the hub's rule, or the relay"
+                )
             }
             Self::Unreachable { who, place, why } => {
                 write!(f, "cannot reach {who} at {place}: {why}; is it running?")

@@ -182,7 +182,7 @@ fn the_broker_drops_the_relay_while_it_works() {
 fn requests_that_nobody_can_serve() {
     story(Server::always(Act::ok("{}")), async |mut world| {
         let (answer, _) = world.hub.ask("parrot", BODY, With::default()).await;
-        let expected = "this relay does not serve 'parrot'; it serves anthropic, openai, ollama";
+        let expected = "this relay does not serve 'parrot'; it serves anthropic, openai, ollama: change the hub's rule, or the relay";
         assert_eq!(answer.error(), (expected.into(), None));
         // Without a Response Topic, or with one that would make an endless loop, there is no answer.
         let topic = "hearthwave/kitchen/llm/request/openai";
