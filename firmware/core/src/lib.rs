@@ -35,6 +35,7 @@ mod log;
 
 pub mod chat;
 pub mod config;
+pub mod conversations;
 pub mod hub;
 pub mod json;
 pub mod limits;
@@ -42,14 +43,15 @@ pub mod link;
 pub mod math;
 pub mod mqtt;
 pub mod notice;
+pub mod platform;
+pub mod questions;
+pub mod request;
 pub mod schema;
-pub mod seam;
-pub mod service;
+pub mod settings;
 pub mod store;
-pub mod talk;
 pub mod tool;
 pub mod tools;
 
 pub use config::{Broker, Config, DEFAULT_TOOL_PREFIX, HubId, SERIAL_HINT};
 pub use hub::{Hub, Memory};
-pub use seam::{Dial, DialError, Platform, WallClock};
+pub use platform::{Dial, DialError, Platform, WallClock};

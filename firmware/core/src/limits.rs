@@ -269,10 +269,7 @@ pub const CALL_ID: usize = 64;
 /// How much is kept of arguments that are no JSON object, for the model to see what it did.
 pub const WRONG_ARGUMENTS: usize = 256;
 
-/// Rounds of calls that a model may ask for in one turn, if the rule does not say. People wait some seconds for each.
-pub const ITERATIONS: u8 = 5;
-
-/// The most that a rule may allow.
+/// The most rounds of calls in one turn that a rule or a setting may allow.
 pub const ITERATIONS_MOST: u8 = 16;
 
 /// Length of an answer in tokens, if the rule does not say: some 400 words, more than anybody listens to, or a handful
@@ -303,13 +300,16 @@ pub const SATELLITE: usize = 256;
 pub const CONVERSATION: usize = 48;
 
 /// Conversations that are remembered: a room each, in a home of some rooms that are talked in.
-pub const TALKS: usize = 3;
+pub const CONVERSATIONS: usize = 3;
 
 /// Conversations in which somebody waits for an answer at the same time. The other [`JOBS`] stay free for direct calls.
-pub const TALKS_AT_ONCE: usize = 2;
+pub const TURNS: usize = 2;
 
 /// A rule, as JSON.
 pub const RULE: usize = 1536;
+
+/// The names of the tools that a rule allows.
+pub const ALLOWED_TOOLS: usize = 1500;
 
 /// The system prompt with the documents in it; what is longer is cut.
 pub const PROMPT: usize = 1536;
@@ -320,5 +320,5 @@ pub const LLM_TIMEOUT: Duration = Duration::from_secs(60);
 /// For a whole turn. Nobody waits for longer.
 pub const CHAT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Phrases by which people address the hub.
-pub const WAKE_PHRASES: usize = 192;
+/// The value of a setting that is not a rule. Some wake phrases are the longest.
+pub const SETTING: usize = 192;

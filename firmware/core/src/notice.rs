@@ -5,7 +5,9 @@ use core::fmt::{self, Write as _};
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::channel::Channel;
 use heapless::String;
+use serde::Serialize;
 
+use crate::json::Overflow;
 use crate::limits;
 
 /// How much it matters.
@@ -39,7 +41,20 @@ pub struct Notice {
     pub text: String<{ limits::NOTICE }>,
 }
 
-/// Notices that wait to be published. Older ones give way, so that a hub that is offline for long keeps the last.
+impl Notice {
+    /// Writes the payload, and returns its length.
+    pub(crate) fn write(&self, buffer: &mut [u8]) -> Result<usize, Overflow> {
+        #[derive(Serialize)]
+        struct Fields<'a> {
+            level: &'a str,
+            text: &'a str,
+        }
+        let fields = Fields { level: self.level.as_str(), text: &self.text };
+        serde_json_core::to_slice(&fields, buffer).map_err(|_| Overflow)
+    }
+}
+
+/// Notices that wait to be published. A hub that is offline for long keeps the newest.
 pub struct Notices(Channel<NoopRawMutex, Notice, { limits::NOTICES }>);
 
 impl Notices {
@@ -48,8 +63,8 @@ impl Notices {
         Self(Channel::new())
     }
 
-    /// Has something told. What is too long is cut.
-    pub fn tell(&self, level: Level, text: fmt::Arguments<'_>) {
+    /// Has a notice published. What is too long is cut; if too many wait, the oldest is evicted.
+    pub fn push(&self, level: Level, text: fmt::Arguments<'_>) {
         let mut notice = Notice { level, text: String::new() };
         let mut cut = Cut(&mut notice.text);
         // An error means that it was cut.

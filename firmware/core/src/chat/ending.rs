@@ -6,10 +6,10 @@ use super::cut::{MARK, Measure, is_blank};
 use super::history::{Call, History};
 use super::provider::{ProviderError, Trouble};
 use super::reply::Content;
-use super::rule::Rule;
+use super::settings::TurnSettings;
 use crate::json::{Value, Writer};
 use crate::limits;
-use crate::service::Unanswered;
+use crate::questions::Unanswered;
 
 /// The answer of a model that never stops calling.
 pub const OUT_OF_ITERATIONS: &str = "I reached the maximum number of tool calls...";
@@ -111,8 +111,8 @@ impl Display for Failed<'_> {
 pub struct Reason<'a> {
     /// Why.
     pub failed: &'a Failed<'a>,
-    /// How it was to be answered.
-    pub rule: &'a Rule<'a>,
+    /// The settings of the turn.
+    pub settings: &'a TurnSettings,
 }
 
 impl Display for Reason<'_> {
@@ -122,8 +122,8 @@ impl Display for Reason<'_> {
             Failed::Unanswered(Unanswered::Silent) => write!(
                 f,
                 " for {} ({}); check that one runs that serves it, and that its model is fast enough",
-                self.rule.service.name(),
-                self.rule.model
+                self.settings.provider.name(),
+                self.settings.model
             ),
             _ => Ok(()),
         }
@@ -159,25 +159,25 @@ impl Ending<'_> {
     /// `history` is that of the turn, before another one begins. What is too long is cut, texts with a mark; what does
     /// not fit at all of the calls is counted in `tool_calls_left_out`. So much as `reserved` is left for what the caller
     /// adds.
-    pub fn write(&self, rule: &Rule<'_>, history: &History, reserved: usize, out: &mut Writer<'_>) {
+    pub fn write(&self, settings: &TurnSettings, history: &History, reserved: usize, out: &mut Writer<'_>) {
         let count = history.calls().count();
         match self {
             Self::Failed(failed) => {
                 out.field("success", false);
-                out.field("error", format_args!("{}", Reason { failed, rule }));
+                out.field("error", format_args!("{}", Reason { failed, settings }));
                 out.field("error_type", failed.error_type());
                 out.field("message", failed.spoken());
             }
             _ => {
-                let service = rule.service.name();
-                let names = service.len() + rule.model.escaped().len() + 128;
+                let service = settings.provider.name();
+                let names = service.len() + settings.model.len() + 128;
                 let room = out.room().saturating_sub(reserved + names);
                 // Half of the room at most goes to the calls, if the answer needs the rest.
                 let room = room - (count * limits::CALL_LEAST).min(room / 2);
                 out.key("content");
                 out.string(|text| Measure::Escaped.write(self, room, text));
                 out.field("service", service);
-                out.field("model", rule.model);
+                out.field("model", settings.model.as_str());
                 if matches!(self, Self::OutOfIterations) {
                     out.field("max_iterations_reached", true);
                 }

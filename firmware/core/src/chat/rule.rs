@@ -21,13 +21,12 @@
 //! said; but tools and intents a rule has only if it says so itself.
 
 use core::fmt;
-use core::ops::ControlFlow;
 
-use crate::json::{self, Kind, Text, Value, Writer};
+use super::provider::Provider;
+use crate::json::{self, Kind, Text, Value};
 use crate::limits;
 use crate::store::Expression;
 use crate::store::content::Malformed;
-use crate::tool::{self, Registry};
 
 /// The rule for whatever has no other.
 pub const DEFAULT: &str = r#"{
@@ -52,38 +51,13 @@ pub const BRIEF: &str = r#"{
 /// All built-in rules. A rule of somebody's with the same name takes the place of one.
 pub const BUILT_IN: [&str; 2] = [DEFAULT, BRIEF];
 
-/// Who provides the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Service {
-    /// Anthropic's Messages.
-    Anthropic,
-    /// OpenAI's chat completions, and whoever follows them.
-    OpenAi,
-    /// Ollama's chat.
-    Ollama,
-}
-
-impl Service {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Anthropic, Self::OpenAi, Self::Ollama];
-
-    /// As it stands in a rule, a topic and a reply.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Anthropic => "anthropic",
-            Self::OpenAi => "openai",
-            Self::Ollama => "ollama",
-        }
-    }
-}
-
 /// A response rule, borrowed from its JSON text.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule<'a> {
     /// By which a request asks for it.
     pub name: Text<'a>,
-    /// Who answers.
-    pub service: Service,
+    /// Who provides the model.
+    pub provider: Provider,
     /// With which model.
     pub model: Text<'a>,
     /// The template of the system prompt.
@@ -99,7 +73,7 @@ pub struct Rule<'a> {
     pub tools: Tools<'a>,
     /// The documents that fill `{{rag_context}}`.
     pub context: Option<Expression<'a>>,
-    /// An array with the intents that it is for.
+    /// An array with the intents it is for.
     intents: Value<'a>,
 }
 
@@ -110,28 +84,12 @@ pub struct Tools<'a> {
     pub enabled: bool,
     /// An array with the names of those it may call, if not all.
     pub allowed: Option<Value<'a>>,
-    /// How many rounds of calls it may ask for.
-    pub max_iterations: u8,
+    /// How many rounds of calls it may ask for, if not as many as the hub allows.
+    pub max_iterations: Option<u8>,
 }
 
 impl Tools<'_> {
-    /// None.
-    const OFF: Self = Self { enabled: false, allowed: None, max_iterations: limits::ITERATIONS };
-
-    /// Whether there is a tool that the model may call.
-    pub fn has_some(&self, registry: &Registry) -> bool {
-        let mut has_some = false;
-        registry.each(|name, tool| {
-            has_some = self.allows([name, tool.name]);
-            if has_some { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        has_some
-    }
-
-    /// Whether the model may call the tool that goes by one of these names.
-    pub fn allows(&self, names: [&str; 2]) -> bool {
-        self.enabled && tool::is_allowed(self.allowed, names)
-    }
+    const OFF: Self = Self { enabled: false, allowed: None, max_iterations: None };
 }
 
 /// What is wrong with a rule.
@@ -176,7 +134,7 @@ pub enum Must {
     Switch,
     Text,
     Names,
-    Service,
+    Provider,
     Expression,
     /// With at least one character and at most so many bytes.
     Name(usize),
@@ -193,7 +151,7 @@ impl fmt::Display for Must {
             Self::Switch => f.write_str("true or false"),
             Self::Text => f.write_str("a text"),
             Self::Names => f.write_str("an array of names"),
-            Self::Service => f.write_str("\"anthropic\", \"openai\" or \"ollama\""),
+            Self::Provider => f.write_str("\"anthropic\", \"openai\" or \"ollama\""),
             Self::Expression => f.write_str("an expression like \"category/pattern\", without escapes"),
             Self::Name(most) => write!(f, "a text of 1 to {most} bytes, without escapes"),
             Self::Whole(least, most) => write!(f, "a whole number from {least} to {most}"),
@@ -241,35 +199,12 @@ impl<'a> Rule<'a> {
         self.intents.items().filter_map(|item| item.as_text()).any(|item| item == *intent)
     }
 
-    /// Writes it with nothing left out, so that it is the same whatever rule it stands on when it is read; but without
-    /// intents, which have done their part once it is chosen.
-    pub fn write(&self, out: &mut Writer<'_>) {
-        out.object(|out| {
-            out.field("name", self.name);
-            out.field("service", self.service.name());
-            out.field("model", self.model);
-            out.field("prompt", self.prompt);
-            out.field("max_tokens", self.max_tokens);
-            out.field("temperature", self.temperature);
-            out.field("thinking", self.thinking);
-            out.field("context", self.context.map(|context| context.text()));
-            out.key("tools");
-            out.object(|tools| {
-                tools.field("enabled", self.tools.enabled);
-                if let Some(allowed) = self.tools.allowed {
-                    tools.field("allowed_tools", allowed);
-                }
-                tools.field("max_iterations", u32::from(self.tools.max_iterations));
-            });
-        });
-    }
-
     /// Reads a rule that stands on none.
     fn root(text: &'a str) -> Result<Self, RuleError> {
         let rule = Value::parse(text.as_bytes()).map_err(RuleError::NotJson)?;
         let root = Self {
             name: short(rule.get("name"), "name", limits::NAME)?,
-            service: Service::Anthropic,
+            provider: Provider::Anthropic,
             model: short(rule.get("model"), "model", limits::MODEL)?,
             prompt: words(rule.get("prompt"))?,
             max_tokens: limits::TOKENS,
@@ -300,9 +235,10 @@ impl<'a> Rule<'a> {
             // Read before.
             Some("name") => {}
             Some("service") => {
-                let named = |service: &Service| value.as_text().is_some_and(|name| name == *service.name());
-                let service = Service::ALL.into_iter().find(named);
-                self.service = service.ok_or(RuleError::Member("service", Must::Service))?;
+                let named =
+                    |provider: &Provider| value.as_text().is_some_and(|name| name == *provider.name());
+                let provider = Provider::ALL.into_iter().find(named);
+                self.provider = provider.ok_or(RuleError::Member("service", Must::Provider))?;
             }
             Some("model") => self.model = short(Some(value), "model", limits::MODEL)?,
             Some("prompt") => self.prompt = words(Some(value))?,
@@ -344,11 +280,7 @@ impl<'a> Tools<'a> {
             } else if member == *"max_iterations" {
                 let most = limits::ITERATIONS_MOST;
                 let number = whole(value, "tools.max_iterations", 0, most.into())?;
-                // None stands for the usual number.
-                self.max_iterations = match u8::try_from(number) {
-                    Ok(0) | Err(_) => limits::ITERATIONS,
-                    Ok(number) => number,
-                };
+                self.max_iterations = u8::try_from(number).ok().filter(|number| *number > 0);
             } else {
                 return Err(RuleError::Unknown(Word::of(member)));
             }

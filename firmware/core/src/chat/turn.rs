@@ -1,7 +1,7 @@
 //! One turn of a conversation: from what a person says to the answer, with calls of tools in between.
 //!
-//! A state machine. It is told what happened ([`Event`]) and says what to do next ([`Step`]); it does nothing itself,
-//! apart from keeping the [`History`]. Each question to the model is an iteration, counted from 0; when the last one that
+//! A state machine: an [`Input`] says what happened, the [`Step`] it returns what to do next. It does no I/O, and keeps the
+//! [`History`]. Each question to the model is an iteration, counted from 0; when the last one that
 //! the rule allows still ends in calls, those are made, and the turn ends without another question.
 
 use core::fmt::Display;
@@ -11,9 +11,9 @@ use super::ending::{Ending, Failed, ISSUE, OUT_OF_ITERATIONS};
 use super::history::{Call, Full, History};
 use super::provider::ProviderError;
 use super::reply::{Finish, Reply};
-use super::rule::Rule;
+use super::settings::TurnSettings;
 use crate::log::{debug, error, info, warn};
-use crate::service::Unanswered;
+use crate::questions::Unanswered;
 use crate::tool::Registry;
 
 /// What a model reads of a call whose arguments make no sense.
@@ -26,10 +26,10 @@ const NOT_ALLOWED: &str =
 /// What a model reads, later, of a call that was being made when the turn ended.
 const INTERRUPTED: &str = r#"{"success":false,"error":"Interrupted: nobody knows whether it was done","error_type":"outcome_unknown"}"#;
 
-/// What a turn takes place in.
-pub struct Stage<'a> {
-    /// How to answer; the same from start to end.
-    pub rule: &'a Rule<'a>,
+/// What a turn works on.
+pub struct Context<'a> {
+    /// The settings of the turn.
+    pub settings: &'a mut TurnSettings,
     /// The tools there are.
     pub registry: &'a Registry,
     /// What was said.
@@ -38,7 +38,7 @@ pub struct Stage<'a> {
 
 /// What happened.
 #[derive(Clone, Copy, Debug)]
-pub enum Event<'r> {
+pub enum Input<'r> {
     /// The model replied, or whoever provides it did.
     Reply(Result<Reply<'r>, ProviderError<'r>>),
     /// There is no reply.
@@ -59,9 +59,9 @@ pub enum Event<'r> {
 /// What to do next.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'r> {
-    /// Ask the model with everything in the history; then tell [`Event::Reply`] or [`Event::Unanswered`].
+    /// Ask the model with everything in the history; then tell [`Input::Reply`] or [`Input::Unanswered`].
     Ask,
-    /// Run [`Turn::call`]; then tell [`Event::ToolDone`].
+    /// Run [`Turn::call`]; then tell [`Input::ToolDone`].
     Run,
     /// The turn is over.
     Finish(Ending<'r>),
@@ -79,39 +79,34 @@ pub enum NotStarted {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum Phase {
     Asking,
     Running,
     Over,
 }
 
-/// A turn that is going on.
+/// A running turn.
 #[derive(Debug)]
 pub struct Turn {
-    state: State,
+    phase: Phase,
     /// How often the model has been asked before.
     pub(super) iteration: u8,
-    has_tools: bool,
 }
 
 impl Turn {
     /// A person says something. The first step is [`Step::Ask`].
     ///
-    /// `are_tools_on` is the hub's own switch. Tools are offered if that, the rule and the registry all agree; otherwise
-    /// the model answers without.
-    pub fn start(
-        stage: &mut Stage<'_>,
-        message: &dyn Display,
-        are_tools_on: bool,
-    ) -> Result<Self, NotStarted> {
+    /// Where the settings enable tools but allow none that there is, they are disabled: the model answers without.
+    pub fn start(context: &mut Context<'_>, message: &dyn Display) -> Result<Self, NotStarted> {
         Self::check(message)?;
-        stage.history.begin(message).map_err(|Full| NotStarted::Long)?;
-        let has_tools = are_tools_on && stage.rule.tools.enabled && stage.rule.tools.has_some(stage.registry);
-        if are_tools_on && stage.rule.tools.enabled && !has_tools {
+        context.history.begin(message).map_err(|Full| NotStarted::Long)?;
+        let tools = &mut context.settings.tools;
+        if tools.enabled && !tools.has_some(context.registry) {
             warn!("chat: no tools are available; the model answers without");
+            tools.enabled = false;
         }
         debug!("chat: iteration 0");
-        Ok(Self { state: State::Asking, iteration: 0, has_tools })
+        Ok(Self { phase: Phase::Asking, iteration: 0 })
     }
 
     /// Whether a turn can start with this message.
@@ -122,48 +117,43 @@ impl Turn {
         if Measure::Plain.length(message) > History::LONGEST { Err(NotStarted::Long) } else { Ok(()) }
     }
 
-    /// The tools to offer with the next question.
-    pub fn tools<'a>(&self, registry: &'a Registry) -> Option<&'a Registry> {
-        self.has_tools.then_some(registry)
-    }
-
     /// After [`Step::Run`]: the call to run.
     pub fn call<'h>(&self, history: &'h History) -> Option<Call<'h>> {
-        history.pending().filter(|_| self.state == State::Running)
+        history.pending().filter(|_| self.phase == Phase::Running)
     }
 
-    /// Takes note of what happened, and decides.
-    pub fn on<'r>(&mut self, event: Event<'r>, stage: &mut Stage<'_>) -> Step<'r> {
-        match (self.state, event) {
-            (State::Asking, Event::Reply(Ok(reply))) => self.replied(&reply, stage),
-            (State::Asking, Event::Reply(Err(error))) => self.fail(Failed::Provider(error), stage),
-            (State::Asking, Event::Unanswered(why)) => self.fail(Failed::Unanswered(why), stage),
-            (State::Running, Event::ToolDone { result, is_error }) => {
-                stage.history.answer(result, is_error);
-                self.next_call(stage)
+    /// Takes in what happened, and decides what is next.
+    pub fn on<'r>(&mut self, input: Input<'r>, context: &mut Context<'_>) -> Step<'r> {
+        match (self.phase, input) {
+            (Phase::Asking, Input::Reply(Ok(reply))) => self.replied(&reply, context),
+            (Phase::Asking, Input::Reply(Err(error))) => self.fail(Failed::Provider(error), context),
+            (Phase::Asking, Input::Unanswered(why)) => self.fail(Failed::Unanswered(why), context),
+            (Phase::Running, Input::ToolDone { result, is_error }) => {
+                context.history.answer(result, is_error);
+                self.next_call(context)
             }
-            (State::Asking | State::Running, Event::TimedOut) => self.fail(Failed::TimedOut, stage),
-            (State::Asking | State::Running, Event::Cancelled) => self.fail(Failed::Cancelled, stage),
+            (Phase::Asking | Phase::Running, Input::TimedOut) => self.fail(Failed::TimedOut, context),
+            (Phase::Asking | Phase::Running, Input::Cancelled) => self.fail(Failed::Cancelled, context),
             _ => Step::Wait,
         }
     }
 
-    fn replied<'r>(&mut self, reply: &Reply<'r>, stage: &mut Stage<'_>) -> Step<'r> {
+    fn replied<'r>(&mut self, reply: &Reply<'r>, context: &mut Context<'_>) -> Step<'r> {
         let content = reply.content;
         match reply.finish {
             Finish::Stop => {
                 let words: &dyn Display = if content.is_blank() { &"" } else { &content };
-                self.finish(Ending::Answered(content), words, stage)
+                self.finish(Ending::Answered(content), words, context)
             }
-            Finish::ToolCalls if self.has_tools && reply.calls().next().is_some() => {
+            Finish::ToolCalls if context.settings.tools.enabled && reply.calls().next().is_some() => {
                 let count = reply.calls().count();
                 info!("chat: iteration {}: tool calls: {}", self.iteration, count);
                 if reply.calls_left_out() > 0 {
                     warn!("chat: {} more calls at once are left out", reply.calls_left_out());
                 }
-                match stage.history.request(self.iteration, content, reply.calls()) {
-                    Ok(()) => self.next_call(stage),
-                    Err(Full) => self.fail(Failed::Full, stage),
+                match context.history.request(self.iteration, content, reply.calls()) {
+                    Ok(()) => self.next_call(context),
+                    Err(Full) => self.fail(Failed::Full, context),
                 }
             }
             finish => {
@@ -171,58 +161,58 @@ impl Turn {
                 if matches!(finish, Finish::Length) && content.is_blank() {
                     warn!(
                         "chat: all {} tokens went before anything was said; raise max_tokens in the rule, or set thinking to false",
-                        stage.rule.max_tokens
+                        context.settings.max_tokens
                     );
                 }
                 let words: &dyn Display = if content.is_blank() { &ISSUE } else { &content };
-                self.finish(Ending::Unexpected(content), words, stage)
+                self.finish(Ending::Unexpected(content), words, context)
             }
         }
     }
 
     /// Goes on with the next call that can be run, or the next question.
-    fn next_call<'r>(&mut self, stage: &mut Stage<'_>) -> Step<'r> {
-        self.state = State::Running;
-        while let Some(call) = stage.history.pending() {
+    fn next_call<'r>(&mut self, context: &mut Context<'_>) -> Step<'r> {
+        self.phase = Phase::Running;
+        while let Some(call) = context.history.pending() {
             if call.is_wrong {
                 error!(
                     "chat: the arguments for {} are not a JSON object, or too long: {}",
                     call.name,
                     call.arguments().text()
                 );
-                stage.history.answer(WRONG_ARGUMENTS, true);
-            } else if !may_run(&call, stage) {
+                context.history.answer(WRONG_ARGUMENTS, true);
+            } else if !may_run(&call, context) {
                 warn!("chat: the model called {}, which the rule does not allow", call.name);
-                stage.history.answer(NOT_ALLOWED, true);
+                context.history.answer(NOT_ALLOWED, true);
             } else {
                 return Step::Run;
             }
         }
         self.iteration += 1;
-        if self.iteration >= stage.rule.tools.max_iterations {
+        if self.iteration >= context.settings.tools.max_iterations {
             warn!("chat: the maximum of {} iterations is reached", self.iteration);
-            return self.finish(Ending::OutOfIterations, &OUT_OF_ITERATIONS, stage);
+            return self.finish(Ending::OutOfIterations, &OUT_OF_ITERATIONS, context);
         }
         debug!("chat: iteration {}", self.iteration);
-        self.state = State::Asking;
+        self.phase = Phase::Asking;
         Step::Ask
     }
 
-    fn finish<'r>(&mut self, ending: Ending<'r>, words: &dyn Display, stage: &mut Stage<'_>) -> Step<'r> {
-        stage.history.say(words);
-        self.state = State::Over;
+    fn finish<'r>(&mut self, ending: Ending<'r>, words: &dyn Display, context: &mut Context<'_>) -> Step<'r> {
+        context.history.say(words);
+        self.phase = Phase::Over;
         Step::Finish(ending)
     }
 
-    fn fail<'r>(&mut self, failed: Failed<'r>, stage: &mut Stage<'_>) -> Step<'r> {
-        let running = (self.state == State::Running).then_some(INTERRUPTED);
-        stage.history.give_up(running, failed.spoken());
-        self.state = State::Over;
+    fn fail<'r>(&mut self, failed: Failed<'r>, context: &mut Context<'_>) -> Step<'r> {
+        let running = (self.phase == Phase::Running).then_some(INTERRUPTED);
+        context.history.give_up(running, failed.spoken());
+        self.phase = Phase::Over;
         Step::Finish(Ending::Failed(failed))
     }
 }
 
-/// Whether the rule allows a call. That there is no such tool is told by who runs it.
-fn may_run(call: &Call<'_>, stage: &Stage<'_>) -> bool {
-    stage.registry.names(call.name, |names| stage.rule.tools.allows(names)).unwrap_or(true)
+/// Whether the settings allow a call. An unknown tool is left to the executor, which says so.
+fn may_run(call: &Call<'_>, context: &Context<'_>) -> bool {
+    context.registry.names(call.name, |names| context.settings.tools.allows(names)).unwrap_or(true)
 }

@@ -9,22 +9,22 @@ use heapless::String;
 
 use crate::json::{Value, Writer};
 use crate::limits;
-use crate::mqtt::{self, Refusal};
+use crate::request::{self, Refusal};
 use crate::store::{Key, Store};
 use crate::tools::DOCUMENTS;
 
 type Category = String<{ limits::GROUP }>;
 type DocumentName = String<{ limits::NAME }>;
 
-/// `{"category", "name", "text"}`: keeps a document. `room` is for the text while it is unpacked.
+/// `{"category", "name", "text"}`: keeps a document. `scratch` is for the text while it is unescaped.
 pub(super) async fn put<F: MultiwriteNorFlash>(
     request: Value<'_>,
     store: &Mutex<NoopRawMutex, Store<'_, F>>,
-    room: &mut [u8],
+    scratch: &mut [u8],
 ) -> Result<(), Refusal> {
-    let (category, name) = place(request)?;
+    let (category, name) = document(request)?;
     let text = request.get("text").and_then(|text| text.as_text()).ok_or(Refusal::NotText("text"))?;
-    let text = text.decode_into(room).ok_or(Refusal::LongText("text", limits::DOCUMENT))?;
+    let text = text.decode_into(scratch).ok_or(Refusal::LongText("text", limits::DOCUMENT))?;
     let key = Key::Document { category: &category, name: &name };
     Ok(store.lock().await.set(key, text).await?)
 }
@@ -34,7 +34,7 @@ pub(super) async fn delete<F: MultiwriteNorFlash>(
     request: Value<'_>,
     store: &Mutex<NoopRawMutex, Store<'_, F>>,
 ) -> Result<(), Refusal> {
-    let (category, name) = place(request)?;
+    let (category, name) = document(request)?;
     let key = Key::Document { category: &category, name: &name };
     if store.lock().await.delete(key).await? { Ok(()) } else { Err(Refusal::Absent) }
 }
@@ -46,10 +46,9 @@ pub(super) async fn list<F: MultiwriteNorFlash>(
     store: &Mutex<NoopRawMutex, Store<'_, F>>,
     reply: &mut Writer<'_>,
 ) -> Result<(), Refusal> {
-    const PLACE: usize = limits::GROUP + 1 + limits::NAME;
-    let after = mqtt::text::<PLACE>(request, "after")?;
+    const LONGEST: usize = limits::GROUP + 1 + limits::NAME;
+    let after = request::text::<LONGEST>(request, "after")?;
     let after = after.as_deref().map(|after| after.split_once('/').unwrap_or((after, "")));
-    reply.field("success", true);
     reply.key("documents");
     let list = reply.open_array();
     let mut last = None;
@@ -65,7 +64,7 @@ pub(super) async fn list<F: MultiwriteNorFlash>(
             object.field("name", name);
             object.field("stored", stored);
         });
-        if reply.room() < PLACE + limits::TRANSACTION + 64 {
+        if reply.room() < LONGEST + limits::TRANSACTION + 64 {
             reply.rewind(before);
             is_cut = true;
             return ControlFlow::Break(());
@@ -82,8 +81,8 @@ pub(super) async fn list<F: MultiwriteNorFlash>(
     Ok(())
 }
 
-fn place(request: Value<'_>) -> Result<(Category, DocumentName), Refusal> {
-    let category = mqtt::text(request, "category")?.ok_or(Refusal::NotText("category"))?;
-    let name = mqtt::text(request, "name")?.ok_or(Refusal::NotText("name"))?;
+fn document(request: Value<'_>) -> Result<(Category, DocumentName), Refusal> {
+    let category = request::text(request, "category")?.ok_or(Refusal::NotText("category"))?;
+    let name = request::text(request, "name")?.ok_or(Refusal::NotText("name"))?;
     Ok((category, name))
 }

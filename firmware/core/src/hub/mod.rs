@@ -1,12 +1,20 @@
-//! The hub: joins the MQTT session, the job slots with the tools, the store, and the controller link.
+//! The hub: joins the session with the broker, the jobs, the store and the link to the controller.
+//!
+//! ```text
+//!   session ──► request::Intake ──► slots ──► dispatch ──┬──► tool::execute
+//!      │                                                 ├──► turn ──► questions
+//!      └──► publisher ◄── replies, questions,            ├──► config
+//!                         events, notices, info          └──► content
+//! ```
 
-mod answer;
-mod begin;
-mod chat;
+mod config;
 mod content;
-mod rules;
-mod settings;
-mod wake;
+mod dispatch;
+mod events;
+mod info;
+mod publisher;
+mod session;
+mod turn;
 
 use core::pin::pin;
 
@@ -18,16 +26,17 @@ use embassy_time::Timer;
 use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use self::chat::Room;
+use self::events::Events;
 use crate::config::Config;
-use crate::link::{self, Around, Port};
+use crate::conversations::Conversations;
+use crate::link::{self, Around, Port, Status};
 use crate::log::{info, warn};
-use crate::mqtt::{Inside, Job, Slots};
 use crate::notice::Notices;
-use crate::seam::{Dial, Platform};
-use crate::service::Services;
+use crate::platform::{Dial, Platform};
+use crate::questions::Questions;
+use crate::request::{Job, Slots};
+use crate::settings;
 use crate::store::{self, Store};
-use crate::talk::Talks;
 use crate::tool::{self, DeclaredTools, Registry};
 use crate::tools::{self, Toolbox};
 use crate::{limits, mqtt};
@@ -40,10 +49,11 @@ pub struct Memory {
     mqtt: mqtt::Memory,
     port: Port,
     notices: Notices,
-    talks: Talks,
+    conversations: Conversations,
     store: store::Memory,
     slots: Slots,
-    services: Services,
+    events: Events,
+    questions: Questions,
     registry: Registry,
 }
 
@@ -54,10 +64,11 @@ impl Memory {
             mqtt: mqtt::Memory::new(),
             port: Port::new(),
             notices: Notices::new(),
-            talks: Talks::new(),
+            conversations: Conversations::new(),
             store: store::Memory::new(),
             slots: Slots::new(),
-            services: Services::new(),
+            events: Events::new(),
+            questions: Questions::new(),
             registry: Registry::new(),
         }
     }
@@ -67,6 +78,19 @@ impl Default for Memory {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// The parts of a running hub that its tasks share.
+struct Parts<'a> {
+    config: &'a Config<'a>,
+    slots: &'a Slots,
+    questions: &'a Questions,
+    conversations: &'a Conversations,
+    events: &'a Events,
+    notices: &'a Notices,
+    registry: &'a Registry,
+    /// The controller's.
+    status: &'a Status,
 }
 
 /// One hub. Holds no global state: a process can run as many as it has [`Memory`] for.
@@ -102,22 +126,14 @@ impl<'a> Hub<'a> {
     {
         let declared = self.take_declared_tools();
         let Self { config, memory, .. } = self;
-        let Memory { mqtt, port, notices, talks, store, slots, services, registry } = &mut **memory;
-        let (slots, services, port, notices, registry) = (&*slots, &*services, &*port, &*notices, &*registry);
-        slots.clear();
-        services.clear(platform.seed());
+        let Memory { mqtt, port, notices, conversations, store, slots, events, questions, registry } =
+            &mut **memory;
+        let seed = platform.seed();
+        let (port, status) = (&*port, port.status());
+        let parts = &Parts { config, slots, questions, conversations, events, notices, registry, status };
+        parts.clear(seed);
         port.clear();
-        notices.clear();
-        let talks = &*talks;
-        talks.clear();
         info!("hub {}: version {} on {}", config.id.as_str(), env!("CARGO_PKG_VERSION"), config.target);
-        registry.reset(config.tool_prefix);
-        let examples = if config.example_tools { tools::EXAMPLE_TOOLS } else { &[] };
-        for tool in declared.iter().chain(examples) {
-            // What does not fit has been said; the rest works.
-            let _ = registry.register(tool);
-        }
-        let restart = Signal::new();
         let mut store = Store::new(flash, store);
         if let Err(error) = store.open().await {
             warn!(
@@ -125,24 +141,45 @@ impl<'a> Hub<'a> {
                 tool::Failure::from(error).error.as_str()
             );
         }
+        parts.registry.reset(&settings::TOOL_PREFIX.value(&mut store, config).await);
+        let has_examples = settings::EXAMPLE_TOOLS.value(&mut store, config).await == "on";
+        let examples = if has_examples { tools::EXAMPLE_TOOLS } else { &[] };
+        for tool in declared.iter().chain(examples) {
+            // What does not fit has been logged; the rest works.
+            let _ = parts.registry.register(tool);
+        }
+        let restart = Signal::new();
         let store = Mutex::new(store);
-        let toolbox = &Toolbox { platform: &platform, store: &store, port, services, restart: &restart };
+        let questions = parts.questions;
+        let toolbox = &Toolbox { platform: &platform, store: &store, port, questions, restart: &restart };
         let (rx, tx) = uart;
-        let inside = Inside { slots, services, talks, notices, link: port.status(), registry };
-        let around = Around { port, registry, notices, hint: config.controller_hint, seed: platform.seed() };
-        let room = &Room { talks, registry, toolbox, slots, notices, rule: config.rule, id: config.id };
-        let serve = |index| slots.serve(index, async |job: &mut Job| answer::answer(job, room).await);
+        let Parts { registry, notices, .. } = *parts;
+        let around = Around { port, registry, notices, hint: config.controller_hint, seed };
+        let serve = |index| {
+            parts.slots.serve(index, async |job: &mut Job| dispatch::answer(job, parts, toolbox).await)
+        };
         // Pinned one by one where they stay: moved, all of them would cross the stack.
-        let mqtt = pin!(mqtt::run(mqtt, config, &mut dial, &platform, &inside));
+        let session = pin!(session::run(mqtt, &mut dial, seed, parts));
         let link = pin!(link::run(rx, tx, &around));
         let jobs: [_; limits::JOBS] = [pin!(serve(0)), pin!(serve(1)), pin!(serve(2)), pin!(serve(3))];
-        join4(mqtt, link, join_array(jobs), restart_when_told(&restart, &platform)).await.0
+        join4(session, link, join_array(jobs), restart_when_asked(&restart, &platform)).await.0
     }
 }
 
-async fn restart_when_told<P: Platform>(told: &Signal<NoopRawMutex, ()>, platform: &P) -> ! {
+impl Parts<'_> {
+    /// Forgets what an earlier run left half done.
+    fn clear(&self, seed: u64) {
+        self.slots.clear();
+        self.questions.clear(seed);
+        self.notices.clear();
+        self.events.clear();
+        self.conversations.clear();
+    }
+}
+
+async fn restart_when_asked<P: Platform>(asked: &Signal<NoopRawMutex, ()>, platform: &P) -> ! {
     loop {
-        told.wait().await;
+        asked.wait().await;
         info!("hub: restarting");
         Timer::after(limits::RESTART_DELAY).await;
         platform.restart();

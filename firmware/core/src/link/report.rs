@@ -36,7 +36,7 @@ pub(super) fn tell(
             // People are told that it is there if they were told that it was not.
             if recovered {
                 let text = format_args!("The controller {name} is connected again, with {tools} tools.");
-                notices.tell(Level::Info, text);
+                notices.push(Level::Info, text);
             }
         }
         News::Failed { attempt, why, delay } => {
@@ -62,7 +62,7 @@ pub(super) fn tell(
             info!("controller: it is tried again every {} s", pause);
             let (quote, end) = if recent.last().is_some() { ("It said last: \"", "\". ") } else { ("", "") };
             let last = recent.last().unwrap_or_default();
-            notices.tell(
+            notices.push(
                 Level::Error,
                 format_args!(
                     "MCP connection failed after {attempts} attempts: {}. {quote}{last}{end}Check: {hint}. Continuing \
@@ -73,7 +73,7 @@ pub(super) fn tell(
         }
         News::Lost(why) => {
             warn!("controller: lost ({}); connecting again", why.text());
-            notices.tell(
+            notices.push(
                 Level::Warning,
                 format_args!("The controller is lost: {}. The hub is connecting again.", why.text()),
             );

@@ -1,30 +1,22 @@
-//! The MQTT side of the hub: topics, session, requests and replies.
+//! MQTT: the names of topics, and a session with the broker that is kept whatever happens to connections.
 //!
-//! [`run`] keeps a session with the broker. What arrives is copied into a free job slot ([`Slots`]) and worked
-//! on there, so that the session goes on polling; what cannot be is refused at once ([`Refusal`]). Replies go
-//! out when they are ready, in whatever order that is, and are kept until the broker has them.
+//! A [`Client`] outlives connections: it dials, explains failures and waits between attempts. A [`Connection`] is
+//! subscribed, publishes what it is handed and hands over what arrives. What is in a message is none of its business. The
+//! hub and the relay both stand on it.
 
 mod backoff;
-mod desk;
-mod info;
-mod publish;
-mod questions;
-mod redelivery;
-mod replies;
-mod request;
-mod session;
-mod sieve;
-mod slot;
+mod client;
+mod connection;
+mod reply_to;
 mod topic;
+mod transport;
 
 #[cfg(test)]
 mod tests;
 
 pub use backoff::Backoff;
-pub use redelivery::Redeliveries;
-pub use request::{Refusal, Request};
-pub(crate) use request::{read, text};
-pub use session::{Inside, Memory, explain, run};
-pub use sieve::{Margin, Sieve};
-pub use slot::{Happening, Job, ReplyTo, Slot, Slots};
+pub use client::{Client, Memory, Role, explain};
+pub use connection::{Connection, Lost, Payload, Received, Sent};
+pub use reply_to::{ReplyTo, UnusableReplyTo};
 pub use topic::{Topic, Topics};
+pub use transport::{PacketInfo, Transport};

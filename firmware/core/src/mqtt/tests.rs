@@ -8,9 +8,7 @@ use embassy_time::Duration;
 use embedded_io_async::{ErrorKind, ErrorType, Read, Write};
 use proptest::prelude::*;
 
-use super::redelivery::fingerprint;
-use super::sieve::{Margin, Sieve};
-use super::{Backoff, Redeliveries, Refusal, ReplyTo, Topics};
+use super::{Backoff, PacketInfo, ReplyTo, Topics, Transport, UnusableReplyTo};
 use crate::config::HubId;
 use crate::limits;
 
@@ -37,36 +35,6 @@ fn the_longest_hub_id_has_all_its_topics() {
 }
 
 #[test]
-fn every_refusal_is_an_error_object_that_fits() {
-    let nonsense = crate::json::Value::parse(b"[1,").unwrap_err();
-    for refusal in [
-        Refusal::Busy,
-        Refusal::Unknown,
-        Refusal::TooLarge(100_000),
-        Refusal::NotJson(nonsense),
-        Refusal::NotAnObject,
-        Refusal::NoName,
-        Refusal::LongName,
-        Refusal::WrongArguments,
-        Refusal::LongTransaction,
-        Refusal::Unanswerable,
-        Refusal::ResponseTopic,
-        Refusal::LongResponseTopic,
-        Refusal::LongCorrelation,
-    ] {
-        let transaction = std::format!("\"{}\"", "t".repeat(limits::TRANSACTION - 2));
-        let transaction = crate::json::Value::parse(transaction.as_bytes()).unwrap();
-        let mut buffer = [0; 512];
-        let length = refusal.write(Some(transaction), &mut buffer).unwrap();
-        let reply: serde_json::Value = serde_json::from_slice(&buffer[..length]).unwrap();
-        assert_eq!(reply["success"], false);
-        assert!(reply["error"].as_str().unwrap().len() > 10);
-        assert_eq!(reply["error_type"], refusal.error_type());
-        assert_eq!(reply["transaction"].as_str().unwrap().len(), limits::TRANSACTION - 2);
-    }
-}
-
-#[test]
 fn waits_grow_within_their_bounds_and_differ_between_hubs() {
     let waits = |seed| {
         let mut backoff = Backoff::new(seed);
@@ -85,29 +53,6 @@ fn waits_grow_within_their_bounds_and_differ_between_hubs() {
     };
     assert_ne!(waits(1), waits(0x5eed));
     assert_eq!(waits(0).len(), 12);
-}
-
-#[test]
-fn a_message_has_arrived_if_it_is_marked_and_known() {
-    let mut seen = Redeliveries::new();
-    let (one, two) = (fingerprint(&[b"1"]), fingerprint(&[b"2"]));
-    assert!(!seen.has_arrived(one, false));
-    assert!(!seen.has_arrived(one, false), "said twice is meant twice");
-    assert!(seen.has_arrived(one, true), "but sent twice is meant once");
-    assert!(!seen.has_arrived(two, true), "what never arrived is new");
-    assert!(seen.has_arrived(two, true));
-    for number in 0..limits::REDELIVERIES as u64 {
-        assert!(!seen.has_arrived(number, false));
-    }
-    assert!(!seen.has_arrived(one, true), "the broker does not repeat what is older than its window");
-    seen.clear();
-    assert!(!seen.has_arrived(7, true), "a fresh session repeats nothing");
-}
-
-#[test]
-fn fingerprints_keep_parts_apart() {
-    assert_ne!(fingerprint(&[b"ab", b"c"]), fingerprint(&[b"a", b"bc"]));
-    assert_ne!(fingerprint(&[b"", b"x"]), fingerprint(&[b"x", b""]));
 }
 
 /// Bytes that come in the given pieces, and a record of what is written.
@@ -182,7 +127,7 @@ impl Publish {
     }
 
     /// What should be left of it, and what should be said about it.
-    fn sieved(&self) -> (Vec<u8>, Option<usize>) {
+    fn passed(&self) -> (Vec<u8>, Option<usize>) {
         let whole = self.bytes();
         if whole.len() <= limits::MQTT_RECEIVE {
             return (whole, None);
@@ -217,17 +162,17 @@ fn variable(mut value: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads packets from the sieve as minimq does, and notes what was cut of each.
+/// Reads packets from the transport as minimq does, and notes what was cut of each.
 fn read_packets(bytes: &[u8], sizes: Vec<usize>) -> Vec<(Vec<u8>, Option<usize>)> {
-    let margin = Margin::new();
-    let mut sieve = Sieve::new(Pieces::new(bytes, sizes), &margin);
+    let info = PacketInfo::new();
+    let mut transport = Transport::new(Pieces::new(bytes, sizes), &info, true);
     let mut packets = Vec::new();
     loop {
         let mut packet = Vec::new();
         let mut goal = 2;
         while packet.len() < goal {
             let mut room = std::vec![0; goal - packet.len()];
-            let count = block_on(sieve.read(&mut room)).unwrap();
+            let count = block_on(transport.read(&mut room)).unwrap();
             if count == 0 {
                 assert!(packet.is_empty(), "a packet was broken off");
                 return packets;
@@ -242,7 +187,7 @@ fn read_packets(bytes: &[u8], sizes: Vec<usize>) -> Vec<(Vec<u8>, Option<usize>)
                 }
             };
         }
-        packets.push((packet, margin.cut()));
+        packets.push((packet, info.uncut()));
     }
 }
 
@@ -271,7 +216,7 @@ proptest! {
         let read = read_packets(&bytes, sizes);
         prop_assert_eq!(read.len(), 2 * packets.len());
         for (packet, pair) in packets.iter().zip(read.chunks(2)) {
-            let (expected, cut) = packet.sieved();
+            let (expected, cut) = packet.passed();
             prop_assert_eq!(&pair[0].0, &expected);
             prop_assert_eq!(pair[0].1.is_some(), cut.is_some());
             // Of a message whose properties cannot be kept, they count too.
@@ -285,11 +230,11 @@ proptest! {
 
     #[test]
     fn any_bytes_pass_without_a_panic_or_an_endless_loop(bytes: Vec<u8>, sizes in proptest::collection::vec(1usize..9, 1..4)) {
-        let margin = Margin::new();
-        let mut sieve = Sieve::new(Pieces::new(&bytes, sizes), &margin);
+        let info = PacketInfo::new();
+        let mut transport = Transport::new(Pieces::new(&bytes, sizes), &info, true);
         let mut buffer = [0; 7];
         for _ in 0..=2 * bytes.len() + 8 {
-            if block_on(sieve.read(&mut buffer)).unwrap() == 0 {
+            if block_on(transport.read(&mut buffer)).unwrap() == 0 {
                 return Ok(());
             }
         }
@@ -313,10 +258,10 @@ proptest! {
         };
         let after = b"\x30\x05\0\x01t\0later".as_slice();
         let mut pieces = Pieces::new(&[], sizes);
-        let margin = Margin::new();
-        let mut sieve = Sieve::new(&mut pieces, &margin);
-        block_on(sieve.write_all(&size(4096))).unwrap();
-        block_on(sieve.write_all(after)).unwrap();
+        let info = PacketInfo::new();
+        let mut transport = Transport::new(&mut pieces, &info, true);
+        block_on(transport.write_all(&size(4096))).unwrap();
+        block_on(transport.write_all(after)).unwrap();
         let expected = [size(limits::MQTT_PACKET), after.to_vec()].concat();
         prop_assert_eq!(pieces.written, expected);
     }
@@ -326,9 +271,9 @@ proptest! {
 fn a_strange_connect_passes_as_it_is() {
     for bytes in [&b""[..], b"\x10", &[0xFF; 40], b"\x10\x0a\0\x04MQTT\x04\0\0\0"] {
         let mut pieces = Pieces::new(&[], std::vec![3]);
-        let margin = Margin::new();
-        let mut sieve = Sieve::new(&mut pieces, &margin);
-        block_on(sieve.write_all(bytes)).unwrap();
+        let info = PacketInfo::new();
+        let mut transport = Transport::new(&mut pieces, &info, true);
+        block_on(transport.write_all(bytes)).unwrap();
         assert_eq!(pieces.written, bytes, "{}", String::from_utf8_lossy(bytes));
     }
 }
@@ -340,11 +285,14 @@ fn a_way_back_is_gone_only_if_it_can_be() {
     assert_eq!((asked.topic.as_str(), asked.correlation.as_deref()), ("a/b", Some(&[0, 255][..])));
     // Publishing to any of these would cost the hub its connection.
     for topic in ["", "#", "a/+/b", "a/#", "a\0b"] {
-        assert_eq!(ReplyTo::asked(Some(topic), None), Err(Refusal::ResponseTopic), "{topic}");
+        assert_eq!(ReplyTo::asked(Some(topic), None), Err(UnusableReplyTo::Topic), "{topic}");
     }
     let long = "x".repeat(limits::RESPONSE_TOPIC + 1);
-    assert_eq!(ReplyTo::asked(Some(&long), None), Err(Refusal::LongResponseTopic));
-    assert_eq!(ReplyTo::asked(Some("a"), Some(&[0; limits::CORRELATION + 1])), Err(Refusal::LongCorrelation));
+    assert_eq!(ReplyTo::asked(Some(&long), None), Err(UnusableReplyTo::LongTopic));
+    assert_eq!(
+        ReplyTo::asked(Some("a"), Some(&[0; limits::CORRELATION + 1])),
+        Err(UnusableReplyTo::LongCorrelation)
+    );
 }
 
 #[test]
@@ -352,12 +300,12 @@ fn a_topic_that_is_longer_than_its_packet_swallows_nothing() {
     // A PUBLISH of 5200 bytes whose topic claims 60000.
     let mut bytes = std::vec![0x30, 0xD0, 0x28, 0xEA, 0x60];
     bytes.resize(70_000, b't');
-    let margin = Margin::new();
-    let mut sieve = Sieve::new(Pieces::new(&bytes, std::vec![1000]), &margin);
+    let info = PacketInfo::new();
+    let mut transport = Transport::new(Pieces::new(&bytes, std::vec![1000]), &info, true);
     let mut header = [0; 3];
     let mut filled = 0;
     while filled < header.len() {
-        filled += block_on(sieve.read(&mut header[filled..])).unwrap();
+        filled += block_on(transport.read(&mut header[filled..])).unwrap();
     }
     assert_eq!(header, [0x30, 0xD0, 0x28], "minimq sees a length that it has no room for, and gives up");
 }

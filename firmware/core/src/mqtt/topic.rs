@@ -4,7 +4,7 @@ use heapless::String;
 
 use crate::config::HubId;
 use crate::limits;
-use crate::service::Service;
+use crate::questions::Recipient;
 
 /// A topic of the hub's, or one that a caller chose for the reply.
 pub type Topic = String<{ limits::RESPONSE_TOPIC }>;
@@ -74,28 +74,28 @@ impl<'a> Topics<'a> {
         topic.strip_prefix(ROOT)?.strip_prefix(self.id.as_str())?.strip_prefix(REQUEST)
     }
 
-    /// Where a service is asked.
-    pub fn question(&self, service: Service) -> Topic {
-        match service {
-            Service::Search => self.join("/", "service/search/request"),
-            Service::Model { provider, .. } => self.join("/llm/request/", provider),
+    /// Where a question goes.
+    pub fn question(&self, recipient: Recipient) -> Topic {
+        match recipient {
+            Recipient::Search => self.join("/", "service/search/request"),
+            Recipient::Model { provider, .. } => self.join("/llm/request/", provider),
         }
     }
 
-    /// Where a service answers.
-    pub fn answer(&self, service: Service) -> Topic {
-        match service {
-            Service::Search => self.join("/", SEARCH_ANSWER),
-            Service::Model { .. } => self.join("/", MODEL_ANSWER),
+    /// Where its answer comes from.
+    pub fn answer(&self, recipient: Recipient) -> Topic {
+        match recipient {
+            Recipient::Search => self.join("/", SEARCH_ANSWER),
+            Recipient::Model { .. } => self.join("/", MODEL_ANSWER),
         }
     }
 
-    /// Every topic on which a service answers.
+    /// Every topic on which answers come.
     pub fn answers(&self) -> [Topic; 2] {
         [SEARCH_ANSWER, MODEL_ANSWER].map(|name| self.join("/", name))
     }
 
-    /// Whether a service answers on `topic`.
+    /// Whether answers come on `topic`.
     pub fn is_answer(&self, topic: &str) -> bool {
         let ours = topic.strip_prefix(ROOT).and_then(|rest| rest.strip_prefix(self.id.as_str()));
         let name = ours.and_then(|rest| rest.strip_prefix('/'));

@@ -62,17 +62,6 @@ impl<F: MultiwriteNorFlash> Store<'_, F> {
         Ok(String::try_from(project).unwrap_or_default())
     }
 
-    /// Sets the hub to a project; to the first one if there is none.
-    pub async fn set_project(&mut self, project: Option<&str>) -> Result<(), StoreError> {
-        match project {
-            Some(project) => {
-                Section::Flags(Scope::Project(project)).encode()?;
-                self.set(Key::Setting(PROJECT), project).await
-            }
-            None => self.delete(Key::Setting(PROJECT)).await.map(drop),
-        }
-    }
-
     /// The flag `name` as `project` sees it, in `out`, and the scope it is from.
     pub async fn flag<'b, 'p>(
         &mut self,

@@ -138,6 +138,11 @@ impl<'a> Key<'a> {
 }
 
 impl Section<'_> {
+    /// Whether its name keeps to the limits.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        self.encode().map(drop)
+    }
+
     /// What all of its keys start with.
     pub(super) fn encode(&self) -> Result<Encoded, StoreError> {
         match *self {

@@ -54,12 +54,12 @@ impl Format {
         }
     }
 
-    /// Writes the tools that `allowed` names (or all, without it) as the items of the open array, in the order of the
+    /// Writes the tools that are allowed, by their final and undecorated names, as the items of the open array, in the order of the
     /// registry: from after the one called `after`, as many as fit. Returns the last one written, if not all fitted.
     pub fn write_all(
         self,
         registry: &Registry,
-        allowed: Option<Value<'_>>,
+        is_allowed: &dyn Fn([&str; 2]) -> bool,
         after: Option<&str>,
         out: &mut Writer<'_>,
     ) -> Option<Name> {
@@ -71,7 +71,7 @@ impl Format {
                 has_begun = after == Some(name) || after == Some(tool.name);
                 return ControlFlow::Continue(());
             }
-            if !is_allowed(allowed, [name, tool.name]) {
+            if !is_allowed([name, tool.name]) {
                 return ControlFlow::Continue(());
             }
             let before = out.mark();
@@ -91,14 +91,6 @@ impl Format {
         });
         last.filter(|_| is_cut)
     }
-}
-
-/// Whether a list of names, if there is one, holds one of the tool's: final or undecorated.
-pub(crate) fn is_allowed(allowed: Option<Value<'_>>, names: [&str; 2]) -> bool {
-    allowed.is_none_or(|allowed| {
-        let mut listed = allowed.items().filter_map(|item| item.as_text());
-        listed.any(|item| names.iter().any(|name| item == **name))
-    })
 }
 
 fn definition(

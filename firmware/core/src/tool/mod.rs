@@ -20,7 +20,6 @@ pub use describe::describe;
 pub(crate) use execute::EPILOGUE;
 pub use execute::{Answer, Event, Handlers, execute};
 pub use format::Format;
-pub(crate) use format::is_allowed;
 pub use names::{TooMany, normalise};
 pub use outcome::{ErrorType, Failure, Success};
 pub use registry::{Discovered, Full, LeftOut, Name, Registry};

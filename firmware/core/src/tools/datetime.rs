@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::Toolbox;
 use crate::json::{Value, Writer};
-use crate::seam::{Platform, WallClock};
+use crate::platform::{Platform, WallClock};
 use crate::tool::{ErrorType, Example, Failure, Implementation, Success, Tool};
 
 pub(super) static TOOL: Tool<'static> = Tool {

@@ -15,8 +15,8 @@ pub use library::DOCUMENTS;
 
 use crate::json::{Value, Writer};
 use crate::link::Port;
-use crate::seam::Platform;
-use crate::service::Services;
+use crate::platform::Platform;
+use crate::questions::Questions;
 use crate::store::Store;
 use crate::tool::{Answer, Failure, Handlers, Success, Tool};
 
@@ -29,7 +29,7 @@ pub struct Toolbox<'a, P, S> {
     /// The controller.
     pub port: &'a Port,
     /// Those who are asked through the broker.
-    pub services: &'a Services,
+    pub questions: &'a Questions,
     /// Rung to have the hub restart, once the answer has left.
     pub restart: &'a Signal<NoopRawMutex, ()>,
 }

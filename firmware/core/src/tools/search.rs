@@ -3,7 +3,7 @@
 use super::Toolbox;
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
-use crate::service::{Service, Unanswered};
+use crate::questions::{Recipient, Unanswered};
 use crate::tool::{ErrorType, Example, Failure, Implementation, Success, Tool};
 
 pub(super) static TOOL: Tool<'static> = Tool {
@@ -29,7 +29,7 @@ pub(super) async fn run<P, S>(
     let query = arguments.get("query").unwrap_or(Value::NULL);
     let question = |payload: &mut Writer<'_>| payload.object(|object| object.field("query", query));
     let answer = |payload: &[u8]| read(payload, result);
-    match toolbox.services.ask(Service::Search, limits::SEARCH_TIMEOUT, question, answer).await {
+    match toolbox.questions.ask(Recipient::Search, limits::SEARCH_TIMEOUT, question, answer).await {
         Ok(outcome) => outcome,
         Err(Unanswered::LongQuestion) => Err(Failure::new(
             ErrorType::InvalidParameters,

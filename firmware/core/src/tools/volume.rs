@@ -2,7 +2,7 @@
 
 use super::Toolbox;
 use crate::json::{Value, Writer};
-use crate::seam::Platform;
+use crate::platform::Platform;
 use crate::tool::{Example, Failure, Implementation, Success, Tool};
 
 pub(super) static TOOL: Tool<'static> = Tool {

@@ -4,7 +4,6 @@
 //! of the person's.
 
 use super::{Ask, ProviderError, open_message, write_message};
-use crate::chat::cut::Measure;
 use crate::chat::history::{Message, Round};
 use crate::chat::reply::{Arguments, Content, Finish, Reply, Requested};
 use crate::json::{Kind, Opened, Value, Writer};
@@ -20,18 +19,18 @@ const FINISH: [(&str, Finish<'static>); 5] = [
 ];
 
 pub(super) fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Format {
-    out.field("max_tokens", ask.rule.max_tokens);
-    if let Some(temperature) = ask.rule.temperature {
+    out.field("max_tokens", ask.settings.max_tokens);
+    if let Some(temperature) = ask.settings.temperature {
         // Others go further. Newer models take no temperature at all, and say so.
         out.field("temperature", temperature.min(1.0));
     }
-    if let Some(thinking) = ask.rule.thinking {
+    if let Some(thinking) = ask.settings.thinking {
         out.key("thinking");
         let switch = open_block(if thinking { "adaptive" } else { "disabled" }, out);
         out.close(switch);
     }
-    if Measure::Plain.length(ask.system) > 0 {
-        out.field("system", format_args!("{}", ask.system));
+    if !ask.settings.system.is_empty() {
+        out.field("system", ask.settings.system.as_str());
     }
     out.key("messages");
     let list = out.open_array();

@@ -1,7 +1,7 @@
 //! Those who provide models: how each wants to be asked, and how it answers.
 //!
 //! One file each, which alone knows its wire format, and knows nothing of how a tool is run. [`write()`] and [`read`]
-//! choose by the rule's service.
+//! choose by the [`Provider`].
 
 mod anthropic;
 mod ollama;
@@ -9,62 +9,121 @@ mod openai;
 
 use core::fmt::{self, Display};
 
-use super::cut::Measure;
 use super::history::{Call, History, Message, Messages};
 use super::reply::{Arguments, Reply, Requested};
-use super::rule::{Rule, Service};
+use super::settings::TurnSettings;
 use crate::json::{self, Kind, Opened, Overflow, Text, Value, Writer};
 use crate::limits;
+use crate::log::{debug, warn};
 use crate::tool::{Format, Name, Registry};
+
+/// Who provides the model.
+///
+/// The first is all zeros, and so is a new hub's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Provider {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's chat completions, and whoever follows them.
+    OpenAi,
+    /// Ollama's chat.
+    Ollama,
+}
+
+impl Provider {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Anthropic, Self::OpenAi, Self::Ollama];
+
+    /// Its name in a rule (`service`), a topic and a reply.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenAi => "openai",
+            Self::Ollama => "ollama",
+        }
+    }
+}
 
 /// What a model is asked.
 #[derive(Clone, Copy)]
 pub struct Ask<'a> {
-    /// How.
-    pub rule: &'a Rule<'a>,
-    /// The system prompt.
-    pub system: &'a dyn Display,
+    /// The settings of the running turn.
+    pub settings: &'a TurnSettings,
     /// What was said, up to now.
     pub history: &'a History,
     /// How many of its oldest turns are left out.
     pub forgotten: usize,
-    /// The tools to offer, of which the rule may allow some only. Without them the calls of earlier turns are left out
-    /// too: providers refuse calls of tools that are not there.
+    /// The tools to offer, of which the settings may allow some only. Without them the calls of earlier turns are left
+    /// out too: providers refuse calls of tools that are not there.
     pub tools: Option<&'a Registry>,
 }
 
 impl<'a> Ask<'a> {
+    /// The question after what was said so far. It has tools only if there are some that the settings allow: they may
+    /// all have left in the middle of the turn.
+    pub fn new(settings: &'a TurnSettings, history: &'a History, registry: &'a Registry) -> Self {
+        let tools = settings.tools.has_some(registry).then_some(registry);
+        Self { settings, history, forgotten: 0, tools }
+    }
+
     fn messages(&self) -> Messages<'a> {
         self.history.messages_after(self.forgotten)
+    }
+}
+
+/// Writes the whole question into `buffer`, and returns its length. If it does not fit with all tools, then with
+/// `all_tools` there is `None`; otherwise the oldest turns are left out, and at last tools.
+pub fn write_to_fit(mut ask: Ask<'_>, all_tools: bool, buffer: &mut [u8]) -> Option<usize> {
+    loop {
+        let mut writer = Writer::new(buffer);
+        let last = match write(&ask, &mut writer) {
+            Ok(None) => break writer.finish().ok(),
+            Ok(Some(last)) => Some(last),
+            Err(Overflow) => None,
+        };
+        if all_tools {
+            break None;
+        }
+        // Old turns matter less than what can be done now.
+        let left = ask.history.turns().saturating_sub(ask.forgotten);
+        if left > 1 {
+            ask.forgotten += left.div_ceil(4);
+            debug!("chat: the {} oldest turns are left out of a question that is too long", ask.forgotten);
+            continue;
+        }
+        let last = last?;
+        warn!("chat: not all tools fit into a question; those after {} are left out", last.as_str());
+        break writer.finish().ok();
     }
 }
 
 /// Writes the body of a request. If not all tools fit, the last one that did is returned; the others are left out.
 pub fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Result<Option<Name>, Overflow> {
     let body = out.open();
-    out.field("model", ask.rule.model);
-    let format = match ask.rule.service {
-        Service::Anthropic => anthropic::write(ask, out),
-        Service::OpenAi => openai::write(ask, out),
-        Service::Ollama => ollama::write(ask, out),
+    out.field("model", &*ask.settings.model);
+    let format = match ask.settings.provider {
+        Provider::Anthropic => anthropic::write(ask, out),
+        Provider::OpenAi => openai::write(ask, out),
+        Provider::Ollama => ollama::write(ask, out),
     };
     // At the end, since they take what room is left.
-    let last = ask.tools.and_then(|registry| write_tools(format, registry, ask.rule, out));
+    let last = ask.tools.and_then(|registry| write_tools(format, registry, ask.settings, out));
     out.close(body);
     if out.overflowed() { Err(Overflow) } else { Ok(last) }
 }
 
 /// Reads the body of a reply, whatever it is.
-pub fn read<'a>(service: Service, body: &'a [u8]) -> Result<Reply<'a>, ProviderError<'a>> {
+pub fn read<'a>(provider: Provider, body: &'a [u8]) -> Result<Reply<'a>, ProviderError<'a>> {
     let body = Value::parse(body).map_err(ProviderError::NotJson)?;
     // The relay and all providers agree on that name.
     if let Some(error) = body.get("error").filter(|error| error.kind() != Kind::Null) {
         return Err(ProviderError::told(error));
     }
-    match service {
-        Service::Anthropic => anthropic::read(body),
-        Service::OpenAi => openai::read(body),
-        Service::Ollama => ollama::read(body),
+    match provider {
+        Provider::Anthropic => anthropic::read(body),
+        Provider::OpenAi => openai::read(body),
+        Provider::Ollama => ollama::read(body),
     }
 }
 
@@ -163,16 +222,21 @@ impl Display for ProviderError<'_> {
 impl core::error::Error for ProviderError<'_> {}
 
 /// Writes the member `tools`, unless there are none.
-fn write_tools(format: Format, registry: &Registry, rule: &Rule<'_>, out: &mut Writer<'_>) -> Option<Name> {
+fn write_tools(
+    format: Format,
+    registry: &Registry,
+    settings: &TurnSettings,
+    out: &mut Writer<'_>,
+) -> Option<Name> {
     // Going back below would forget that something did not fit.
-    if out.overflowed() || !rule.tools.enabled {
+    if out.overflowed() {
         return None;
     }
     let before = out.mark();
     out.key("tools");
     let list = out.open_array();
     let start = out.mark();
-    let last = format.write_all(registry, rule.tools.allowed, None, out);
+    let last = format.write_all(registry, &|names| settings.tools.allows(names), None, out);
     let has_some = !out.since(start).is_empty();
     out.close(list);
     if !has_some {
@@ -195,10 +259,8 @@ struct Flat {
 fn write_flat(ask: &Ask<'_>, flat: &Flat, out: &mut Writer<'_>) {
     out.key("messages");
     let list = out.open_array();
-    if Measure::Plain.length(ask.system) > 0 {
-        let message = open_message("system", out);
-        out.field("content", format_args!("{}", ask.system));
-        out.close(message);
+    if !ask.settings.system.is_empty() {
+        write_message("system", &ask.settings.system, out);
     }
     for message in ask.messages() {
         match message {

@@ -16,14 +16,14 @@ const FLAT: Flat = Flat { call: write_call, result: write_owner, silence: Some("
 
 pub(super) fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Format {
     out.field("stream", false);
-    if let Some(thinking) = ask.rule.thinking {
+    if let Some(thinking) = ask.settings.thinking {
         out.field("think", thinking);
     }
     out.key("options");
     let options = out.open();
-    out.field("num_predict", ask.rule.max_tokens);
+    out.field("num_predict", ask.settings.max_tokens);
     out.field("num_ctx", limits::OLLAMA_CONTEXT);
-    if let Some(temperature) = ask.rule.temperature {
+    if let Some(temperature) = ask.settings.temperature {
         out.field("temperature", temperature);
     }
     out.close(options);

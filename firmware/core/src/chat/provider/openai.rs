@@ -7,7 +7,7 @@
 use super::{Ask, Flat, ProviderError, read_call, write_flat};
 use crate::chat::history::Call;
 use crate::chat::reply::{Content, Finish, Reply};
-use crate::json::{Kind, Text, Value, Writer};
+use crate::json::{Kind, Value, Writer};
 use crate::tool::Format;
 
 /// Why it stops, in its words.
@@ -17,9 +17,9 @@ const FINISH: [(&str, Finish<'static>); 3] =
 const FLAT: Flat = Flat { call: write_call, result: write_owner, silence: None };
 
 pub(super) fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Format {
-    let length = if is_openais_own(ask.rule.model) { "max_completion_tokens" } else { "max_tokens" };
-    out.field(length, ask.rule.max_tokens);
-    if let Some(temperature) = ask.rule.temperature {
+    let length = if is_openais_own(&ask.settings.model) { "max_completion_tokens" } else { "max_tokens" };
+    out.field(length, ask.settings.max_tokens);
+    if let Some(temperature) = ask.settings.temperature {
         out.field("temperature", temperature);
     }
     write_flat(ask, &FLAT, out);
@@ -27,9 +27,7 @@ pub(super) fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Format {
 }
 
 /// Whether a model is one of OpenAI's, which others cannot run.
-fn is_openais_own(model: Text<'_>) -> bool {
-    // A rule's model is written without escapes.
-    let model = model.escaped();
+fn is_openais_own(model: &str) -> bool {
     let model = model.strip_prefix("openai/").unwrap_or(model);
     let is_reasoner =
         model.strip_prefix('o').is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit()));

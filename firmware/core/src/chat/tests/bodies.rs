@@ -7,15 +7,15 @@ use std::vec::Vec;
 use serde_json::{Value, json};
 
 use super::conversations::check;
-use super::{World, body, conversation, rule_text};
+use super::{World, body, conversation, rule_text, settings};
+use crate::chat::Provider;
 use crate::chat::provider::{self, Ask};
-use crate::chat::{Rule, Service};
 use crate::json::{Overflow, Writer};
 
 /// spec: reply-02
 #[test]
 fn messages_are_system_history_and_what_the_person_says() {
-    let mut world = World::new(Service::OpenAi, json!({"tools": {"enabled": false}}));
+    let mut world = World::new(Provider::OpenAi, json!({"tools": {"enabled": false}}));
     world.says("Hello");
     world.hears(Some("Hi"), &[]);
     world.says("What time is it?");
@@ -26,10 +26,10 @@ fn messages_are_system_history_and_what_the_person_says() {
         {"role": "user", "content": "What time is it?"},
     ]);
     assert_eq!(world.body()["messages"], expected);
-    let ollama = rule_text(Service::Ollama, json!({}));
-    assert_eq!(body(&Rule::parse(&ollama).unwrap(), &world.history, None, "Be brief.")["messages"], expected);
-    let anthropic = rule_text(Service::Anthropic, json!({}));
-    let anthropic = body(&Rule::parse(&anthropic).unwrap(), &world.history, None, "Be brief.");
+    let ollama = rule_text(Provider::Ollama, json!({}));
+    assert_eq!(body(&settings(&ollama), &world.history, None, "Be brief.")["messages"], expected);
+    let anthropic = rule_text(Provider::Anthropic, json!({}));
+    let anthropic = body(&settings(&anthropic), &world.history, None, "Be brief.");
     assert_eq!(anthropic["system"], "Be brief.");
     assert_eq!(anthropic["messages"].as_array().unwrap()[..], expected.as_array().unwrap()[1..]);
 }
@@ -48,7 +48,7 @@ fn the_model_and_its_options_are_those_of_the_rule() {
     };
     // Anthropic's scale ends at 1.
     assert_eq!(
-        asked(Service::Anthropic, "claude-x"),
+        asked(Provider::Anthropic, "claude-x"),
         json!({"model": "claude-x", "max_tokens": 77, "temperature": 1, "system": "Be brief."})
     );
     for (model, name) in [
@@ -60,11 +60,11 @@ fn the_model_and_its_options_are_those_of_the_rule() {
         ("olmo-2", "max_tokens"),
         ("mistral-small", "max_tokens"),
     ] {
-        assert_eq!(asked(Service::OpenAi, model), json!({"model": model, name: 77, "temperature": 1.5}));
+        assert_eq!(asked(Provider::OpenAi, model), json!({"model": model, name: 77, "temperature": 1.5}));
     }
     let options = json!({"num_predict": 77, "num_ctx": 8192, "temperature": 1.5});
     assert_eq!(
-        asked(Service::Ollama, "qwen3"),
+        asked(Provider::Ollama, "qwen3"),
         json!({"model": "qwen3", "stream": false, "options": options})
     );
 }
@@ -72,7 +72,7 @@ fn the_model_and_its_options_are_those_of_the_rule() {
 #[test]
 fn thinking_is_switched_where_there_is_a_switch() {
     for (thinking, anthropic) in [(true, "adaptive"), (false, "disabled")] {
-        let [anthropics, openais, ollamas] = Service::ALL.map(|service| {
+        let [anthropics, openais, ollamas] = Provider::ALL.map(|service| {
             let mut world = World::new(service, json!({"thinking": thinking}));
             world.says("Hello");
             world.body()
@@ -87,10 +87,10 @@ fn thinking_is_switched_where_there_is_a_switch() {
 
 #[test]
 fn what_is_not_said_is_left_to_the_provider() {
-    for service in Service::ALL {
+    for service in Provider::ALL {
         let mut world = World::new(service, json!({}));
         world.says("Hello");
-        let body = body(&world.rule(), &world.history, None, "");
+        let body = body(&world.settings, &world.history, None, "");
         assert!(body.get("temperature").is_none() && body["options"].get("temperature").is_none());
         assert!(body.get("system").is_none() && body.get("tools").is_none());
         assert!(body.get("thinking").is_none() && body.get("think").is_none());
@@ -101,14 +101,14 @@ fn what_is_not_said_is_left_to_the_provider() {
 /// spec: reply-07, reply-08, reply-10
 #[test]
 fn tools_are_those_that_the_rule_allows_in_the_providers_format() {
-    for service in Service::ALL {
+    for service in Provider::ALL {
         let allowed =
             json!({"tools": {"enabled": true, "allowed_tools": ["hub_volume", "datetime", "unknown"]}});
         let mut world = World::new(service, allowed);
         world.says("Hello");
         let tools = world.body()["tools"].as_array().unwrap().clone();
         let (names, schema): (Vec<_>, _) = match service {
-            Service::Anthropic => {
+            Provider::Anthropic => {
                 (tools.iter().map(|tool| tool["name"].clone()).collect(), "/input_schema/type")
             }
             _ => {
@@ -125,7 +125,7 @@ fn tools_are_those_that_the_rule_allows_in_the_providers_format() {
 
 #[test]
 fn anthropic_is_asked_in_blocks() {
-    let world = conversation(Service::Anthropic, json!({}));
+    let world = conversation(Provider::Anthropic, json!({}));
     let wrong = "{\"success\":false,\"error\":\"Invalid parameters: the arguments are not a JSON object, or too long\",\"error_type\":\"invalid_parameters\"}";
     assert_eq!(
         world.body()["messages"],
@@ -155,7 +155,7 @@ fn anthropic_is_asked_in_blocks() {
 /// spec: reply-15, reply-18
 #[test]
 fn openai_is_asked_with_calls_and_results() {
-    let world = conversation(Service::OpenAi, json!({}));
+    let world = conversation(Provider::OpenAi, json!({}));
     let call = |id: &str, name: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
     let wrong = "{\"success\":false,\"error\":\"Invalid parameters: the arguments are not a JSON object, or too long\",\"error_type\":\"invalid_parameters\"}";
     assert_eq!(
@@ -178,7 +178,7 @@ fn openai_is_asked_with_calls_and_results() {
 
 #[test]
 fn ollama_is_asked_with_objects_and_names() {
-    let world = conversation(Service::Ollama, json!({}));
+    let world = conversation(Provider::Ollama, json!({}));
     assert_eq!(
         world.body()["messages"].as_array().unwrap()[4..8],
         json!([
@@ -199,11 +199,11 @@ fn ollama_is_asked_with_objects_and_names() {
 
 #[test]
 fn without_tools_the_calls_of_earlier_turns_are_left_out() {
-    for service in Service::ALL {
+    for service in Provider::ALL {
         let mut world = conversation(service, json!({}));
         world.hears(Some("It is late"), &[]);
         world.says("Thanks");
-        let body = body(&world.rule(), &world.history, None, "");
+        let body = body(&world.settings, &world.history, None, "");
         let roles: Vec<_> =
             body["messages"].as_array().unwrap().iter().map(|message| message["role"].clone()).collect();
         assert_eq!(roles, ["user", "assistant", "user", "assistant", "user"]);
@@ -213,18 +213,12 @@ fn without_tools_the_calls_of_earlier_turns_are_left_out() {
 
 #[test]
 fn tools_that_do_not_fit_are_left_out_and_told() {
-    let mut world = World::new(Service::Anthropic, json!({}));
+    let mut world = World::new(Provider::Anthropic, json!({}));
     world.says("Hello");
-    let rule = world.rule();
-    let whole = body(&rule, &world.history, Some(&world.registry), "Be brief.");
+    world.settings.system = "Be brief.".try_into().unwrap();
+    let whole = body(&world.settings, &world.history, Some(&world.registry), "Be brief.");
     let count = whole["tools"].as_array().unwrap().len();
-    let ask = Ask {
-        rule: &rule,
-        system: &"Be brief.",
-        history: &world.history,
-        forgotten: 0,
-        tools: Some(&world.registry),
-    };
+    let ask = Ask::new(&world.settings, &world.history, &world.registry);
     let mut seen = 0;
     for room in 0..whole.to_string().len() + 300 {
         let mut buffer = vec![0; room];

@@ -8,13 +8,13 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use serde_json::{Value, json};
 
-use super::{World, body, conversation, rule_text};
+use super::{World, body, conversation, rule_text, settings};
 use crate::chat::history::Message;
 use crate::chat::provider;
-use crate::chat::{Event, Rule, Service};
+use crate::chat::{Input, Provider};
 
 /// What every provider wants of a body.
-pub(super) fn check(service: Service, body: &Value) {
+pub(super) fn check(service: Provider, body: &Value) {
     let messages = body["messages"].as_array().unwrap();
     let is_name = |name: &Value| {
         let name = name.as_str().unwrap();
@@ -22,7 +22,7 @@ pub(super) fn check(service: Service, body: &Value) {
             && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
     };
     match service {
-        Service::Anthropic => {
+        Provider::Anthropic => {
             assert!(body["max_tokens"].as_u64().unwrap() > 0);
             let mut waiting: Vec<Value> = vec![];
             let mut ids: Vec<Value> = vec![];
@@ -68,7 +68,7 @@ pub(super) fn check(service: Service, body: &Value) {
             assert_eq!(ids.len(), count);
             assert_eq!(messages.last().unwrap()["role"], "user");
         }
-        Service::OpenAi | Service::Ollama => {
+        Provider::OpenAi | Provider::Ollama => {
             let mut waiting: Vec<Value> = vec![];
             for (place, message) in messages.iter().enumerate() {
                 let role = message["role"].as_str().unwrap();
@@ -89,7 +89,7 @@ pub(super) fn check(service: Service, body: &Value) {
                         for call in calls.iter().flatten() {
                             let function = &call["function"];
                             assert!(is_name(&function["name"]));
-                            if service == Service::OpenAi {
+                            if service == Provider::OpenAi {
                                 assert!(is_name(&call["id"]) && call["type"] == "function");
                                 let arguments: Value =
                                     serde_json::from_str(function["arguments"].as_str().unwrap()).unwrap();
@@ -142,7 +142,7 @@ fn happens() -> impl Strategy<Value = Vec<Happens>> {
 }
 
 /// A world in which all that has happened, as far as it could.
-fn lived(service: Service, happens: &[Happens], mut look: impl FnMut(&World)) -> World {
+fn lived(service: Provider, happens: &[Happens], mut look: impl FnMut(&World)) -> World {
     let mut world = World::new(service, json!({"tools": {"enabled": true, "max_iterations": 9}}));
     world.says("Begin");
     for one in happens {
@@ -156,13 +156,13 @@ fn lived(service: Service, happens: &[Happens], mut look: impl FnMut(&World)) ->
                 world.hears(text.as_deref(), &calls.collect::<Vec<_>>());
             }
             Happens::Done(result, is_error) => {
-                world.on(Event::ToolDone { result, is_error: *is_error });
+                world.on(Input::ToolDone { result, is_error: *is_error });
             }
             Happens::Cancelled => {
-                world.on(Event::Cancelled);
+                world.on(Input::Cancelled);
             }
             Happens::Garbage => {
-                world.on(Event::Reply(provider::read(service, b"{")));
+                world.on(Input::Reply(provider::read(service, b"{")));
             }
         }
         look(&world);
@@ -174,15 +174,15 @@ proptest! {
     #[test]
     fn every_provider_takes_any_conversation(happens in happens(), service in 0..3usize, asked in 0..3usize) {
         let few = json!({"tools": {"enabled": true, "allowed_tools": ["echo"]}});
-        let asked = rule_text(Service::ALL[asked], few);
-        let asked = Rule::parse(&asked).unwrap();
-        lived(Service::ALL[service], &happens, |world| {
+        let asked = rule_text(Provider::ALL[asked], few);
+        let asked = settings(&asked);
+        lived(Provider::ALL[service], &happens, |world| {
             // When the model is to be asked, by this rule or another one.
             let last = world.history.messages().last();
             let is_asking = world.history.pending().is_none()
                 && matches!(last, Some(Message::User(_) | Message::Round(_)));
             if is_asking {
-                check(asked.service, &body(&asked, &world.history, Some(&world.registry), "Be brief."));
+                check(asked.provider, &body(&asked, &world.history, Some(&world.registry), "Be brief."));
             }
         });
     }
@@ -192,10 +192,10 @@ proptest! {
 #[test]
 #[ignore = "prints what another program reads"]
 fn print_bodies() {
-    let print = |service: Service, body: &Value| {
+    let print = |service: Provider, body: &Value| {
         println!("{}", json!({"provider": service.name(), "body": body}));
     };
-    for service in Service::ALL {
+    for service in Provider::ALL {
         let world = conversation(service, json!({"temperature": 0.5, "thinking": false}));
         print(service, &world.body());
         let mut world = World::new(service, json!({"model": "gpt-5", "tools": {"enabled": false}}));

@@ -7,12 +7,13 @@ use serde_json::json;
 
 use super::{Todo, World};
 use crate::chat::cut::MARK;
-use crate::chat::{Content, Ending, Failed, Service};
+use crate::chat::{Content, Ending, Failed, Provider};
 use crate::limits;
 
 #[test]
 fn a_reply_fits_whatever_is_in_it() {
-    let mut world = World::new(Service::Anthropic, json!({"tools": {"enabled": true, "max_iterations": 16}}));
+    let mut world =
+        World::new(Provider::Anthropic, json!({"tools": {"enabled": true, "max_iterations": 16}}));
     for room in [600, 700, 900, 1500, 2000, 4096, 20_000] {
         world.room = room;
         world.says("Go");
@@ -49,7 +50,7 @@ fn a_reply_fits_whatever_is_in_it() {
 #[test]
 fn a_long_answer_leaves_room_for_what_the_caller_adds() {
     for length in [3000, 3900, 4096, 6000] {
-        let mut world = World::new(Service::Ollama, json!({}));
+        let mut world = World::new(Provider::Ollama, json!({}));
         world.says("Go");
         world.hears(Some(&"x".repeat(length)), &[]);
         assert!(world.reply().to_string().len() <= world.room - limits::TRANSACTION - 20, "{length}");

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{read, reply_body};
 use crate::chat::cut::MARK;
 use crate::chat::history::{Call, Full, Message};
-use crate::chat::{Content, History, Service};
+use crate::chat::{Content, History, Provider};
 use crate::limits;
 
 /// What a history holds, to compare.
@@ -33,7 +33,7 @@ fn shown(history: &History) -> Vec<String> {
 }
 
 /// The model asks for calls, in a service's words.
-fn request(history: &mut History, iteration: u8, service: Service, body: &str) -> Result<(), Full> {
+fn request(history: &mut History, iteration: u8, service: Provider, body: &str) -> Result<(), Full> {
     let reply = read(service, body);
     history.request(iteration, reply.content, reply.calls())
 }
@@ -43,15 +43,15 @@ fn a_conversation_is_kept_in_order() {
     let mut history = History::new();
     history.begin(&"Light on").unwrap();
     let calls = [("a", "on", json!({"lamp": 1})), ("b", "on", json!({"lamp": 2}))];
-    let body = reply_body(Service::Anthropic, Some("One moment"), &calls);
-    request(&mut history, 0, Service::Anthropic, &body).unwrap();
+    let body = reply_body(Provider::Anthropic, Some("One moment"), &calls);
+    request(&mut history, 0, Provider::Anthropic, &body).unwrap();
     assert_eq!(history.pending().unwrap().id, "a");
     history.answer("yes", false);
     assert_eq!(history.pending().unwrap().id, "b");
     history.answer("no", true);
     assert!(history.pending().is_none());
-    let body = reply_body(Service::Anthropic, None, &[("c", "off", json!({}))]);
-    request(&mut history, 1, Service::Anthropic, &body).unwrap();
+    let body = reply_body(Provider::Anthropic, None, &[("c", "off", json!({}))]);
+    request(&mut history, 1, Provider::Anthropic, &body).unwrap();
     history.answer("", false);
     history.say(&"Done");
     history.begin(&"Thanks").unwrap();
@@ -74,11 +74,11 @@ fn a_conversation_is_kept_in_order() {
 fn ids_are_made_where_none_is_or_where_providers_refuse_it() {
     let mut history = History::new();
     history.begin(&"Go").unwrap();
-    let body = reply_body(Service::Ollama, None, &[("", "a", json!({})), ("", "b", json!({}))]);
-    request(&mut history, 0, Service::Ollama, &body).unwrap();
+    let body = reply_body(Provider::Ollama, None, &[("", "a", json!({})), ("", "b", json!({}))]);
+    request(&mut history, 0, Provider::Ollama, &body).unwrap();
     let odd = ["call_2", "call_4", "with space", "", &"x".repeat(65), "ü", "call_2", "fine-1"];
     let calls = odd.map(|id| (id, "c", json!({})));
-    request(&mut history, 1, Service::OpenAi, &reply_body(Service::OpenAi, None, &calls)).unwrap();
+    request(&mut history, 1, Provider::OpenAi, &reply_body(Provider::OpenAi, None, &calls)).unwrap();
     while history.pending().is_some() {
         history.answer("{}", false);
     }
@@ -94,7 +94,7 @@ fn names_that_providers_refuse_are_put_right() {
     history.begin(&"Go").unwrap();
     let long = "n".repeat(100);
     let calls = [("1", "hub.echo now", json!({})), ("2", "", json!({})), ("3", long.as_str(), json!({}))];
-    request(&mut history, 0, Service::OpenAi, &reply_body(Service::OpenAi, None, &calls)).unwrap();
+    request(&mut history, 0, Provider::OpenAi, &reply_body(Provider::OpenAi, None, &calls)).unwrap();
     while history.pending().is_some() {
         history.answer("{}", false);
     }
@@ -120,7 +120,7 @@ fn arguments_that_are_no_object_are_quoted_in_one() {
         let function = json!({"name": "echo", "arguments": arguments});
         let message = json!({"content": null, "tool_calls": [{"id": "1", "function": function}]});
         let body = json!({"choices": [{"message": message}]}).to_string();
-        request(&mut history, 0, Service::OpenAi, &body).unwrap();
+        request(&mut history, 0, Provider::OpenAi, &body).unwrap();
         let call = history.pending().unwrap();
         let found: serde_json::Value = serde_json::from_str(call.arguments().text()).unwrap();
         assert_eq!(call.is_wrong, is_wrong, "{arguments}");
@@ -137,7 +137,7 @@ fn whole_turns_are_dropped_oldest_first() {
     let turn = |history: &mut History, number: usize| {
         history.begin(&format!("question {number} {}", "q".repeat(500))).unwrap();
         let calls = [("", "echo", json!({"n": number}))];
-        request(history, 0, Service::Ollama, &reply_body(Service::Ollama, None, &calls)).unwrap();
+        request(history, 0, Provider::Ollama, &reply_body(Provider::Ollama, None, &calls)).unwrap();
         history.answer(&"r".repeat(500), false);
         history.say(&format!("answer {number}"));
     };
@@ -171,8 +171,8 @@ fn calls_that_do_not_fit_leave_no_trace() {
     history.begin(&"Go").unwrap();
     let long = "x".repeat(2000);
     let calls = ["a", "b", "c"].map(|id| (id, "echo", json!({"text": long})));
-    let body = reply_body(Service::Anthropic, Some("Well"), &calls);
-    assert_eq!(request(&mut history, 0, Service::Anthropic, &body), Err(Full));
+    let body = reply_body(Provider::Anthropic, Some("Well"), &calls);
+    assert_eq!(request(&mut history, 0, Provider::Anthropic, &body), Err(Full));
     assert_eq!(shown(&history), ["user: Go"]);
 }
 
@@ -182,7 +182,7 @@ fn results_of_a_large_turn_are_cut_and_say_so() {
     history.begin(&"Go").unwrap();
     for iteration in 0..12 {
         let calls = [("", "a", json!({})), ("", "b", json!({}))];
-        request(&mut history, iteration, Service::Ollama, &reply_body(Service::Ollama, None, &calls))
+        request(&mut history, iteration, Provider::Ollama, &reply_body(Provider::Ollama, None, &calls))
             .unwrap();
         history.answer(&"ä".repeat(2000), false);
         history.answer("short", false);
@@ -213,7 +213,7 @@ fn a_turn_that_fails_is_forgotten_unless_something_was_done() {
 
     history.begin(&"Third").unwrap();
     let calls = [("a", "x", json!({})), ("b", "y", json!({})), ("c", "z", json!({}))];
-    request(&mut history, 0, Service::OpenAi, &reply_body(Service::OpenAi, None, &calls)).unwrap();
+    request(&mut history, 0, Provider::OpenAi, &reply_body(Provider::OpenAi, None, &calls)).unwrap();
     history.answer("fine", false);
     history.give_up(Some("interrupted"), "sorry");
     let not_run = r#"{"success":false,"error":"Not run: the turn ended before"}"#;
@@ -287,9 +287,9 @@ proptest! {
                 Act::Request(beside, calls) if is_open && pending.is_none() => {
                     let calls: Vec<_> = calls.iter().map(|length| json!({ "t": text(*length, number) })).collect();
                     let calls: Vec<_> = calls.into_iter().map(|arguments| ("", "echo", arguments)).collect();
-                    let body = reply_body(Service::OpenAi, Some(&text(beside, number)), &calls);
+                    let body = reply_body(Provider::OpenAi, Some(&text(beside, number)), &calls);
                     let before = history.messages().filter(|message| matches!(message, Message::Round(_))).count();
-                    match request(&mut history, iteration, Service::OpenAi, &body) {
+                    match request(&mut history, iteration, Provider::OpenAi, &body) {
                         Ok(()) => prop_assert!(history.pending().is_some()),
                         Err(Full) => {
                             let after = history.messages().filter(|message| matches!(message, Message::Round(_)));

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Todo, World, reply_body};
-use crate::chat::{Event, Rule, Service, provider};
+use crate::chat::{Input, Provider, Rule, provider};
 use crate::limits;
 
 /// Any JSON, with the names that providers use in it.
@@ -31,7 +31,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 /// Has a model that answers with these bytes all the time; returns the reply.
-fn chat(service: Service, body: &[u8]) -> Value {
+fn chat(service: Provider, body: &[u8]) -> Value {
     let mut world = World::new(
         service,
         json!({"tools": {"enabled": true, "allowed_tools": ["echo"], "max_iterations": 3}}),
@@ -42,7 +42,7 @@ fn chat(service: Service, body: &[u8]) -> Value {
         todo = match todo {
             Todo::Ask => {
                 world.body();
-                world.on(Event::Reply(provider::read(service, body)))
+                world.on(Input::Reply(provider::read(service, body)))
             }
             Todo::Run(..) => world.done(json!({"success": true})),
             Todo::Finish => return world.reply().clone(),
@@ -55,12 +55,12 @@ fn chat(service: Service, body: &[u8]) -> Value {
 proptest! {
     #[test]
     fn any_bytes_end_in_a_reply(bytes in prop::collection::vec(any::<u8>(), 0..200), service in 0..3usize) {
-        chat(Service::ALL[service], &bytes);
+        chat(Provider::ALL[service], &bytes);
     }
 
     #[test]
     fn any_json_ends_in_a_reply(body in any_json(), service in 0..3usize) {
-        chat(Service::ALL[service], body.to_string().as_bytes());
+        chat(Provider::ALL[service], body.to_string().as_bytes());
     }
 
     #[test]
@@ -72,7 +72,7 @@ proptest! {
         cut in any::<prop::sample::Index>(),
         is_cut in any::<bool>(),
     ) {
-        let service = Service::ALL[service];
+        let service = Provider::ALL[service];
         let calls: Vec<_> = names.iter().map(|name| ("id", name.as_str(), json!({"text": name}))).collect();
         let mut body = reply_body(service, text.as_deref(), &calls).into_bytes();
         for (at, byte) in damage {
@@ -93,7 +93,10 @@ proptest! {
             .prop_map(|(name, value)| json!({"name": "a", name: value}).to_string()),
     ]) {
         match Rule::parse(&text) {
-            Ok(rule) => prop_assert!((1..=16).contains(&rule.tools.max_iterations) && rule.max_tokens > 0),
+            Ok(rule) => {
+                let iterations = rule.tools.max_iterations.unwrap_or(1);
+                prop_assert!((1..=16).contains(&iterations) && rule.max_tokens > 0);
+            }
             Err(error) => prop_assert!(!error.to_string().is_empty()),
         }
     }

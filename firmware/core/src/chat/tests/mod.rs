@@ -20,7 +20,7 @@ use std::vec::Vec;
 use serde_json::{Value, json};
 
 use super::provider::{self, Ask};
-use super::{Event, History, Reply, Rule, Service, Stage, Step, Turn};
+use super::{Context, History, Input, Provider, Reply, Rule, Step, Turn, TurnSettings};
 use crate::json::Writer;
 use crate::tool::Registry;
 use crate::tools::TOOLS;
@@ -34,17 +34,26 @@ fn registry() -> Box<Registry> {
 }
 
 /// A rule for a service, with all tools and whatever else is said.
-fn rule_text(service: Service, more: Value) -> String {
+fn rule_text(service: Provider, more: Value) -> String {
     let mut rule = json!({ "name": "test", "service": service.name(), "model": "model-1", "tools": { "enabled": true } });
     rule.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     rule.to_string()
 }
 
+/// The settings of a turn by this rule, five rounds of calls if it does not say.
+fn settings(rule: &str) -> Box<TurnSettings> {
+    let mut settings = Box::new(TurnSettings::new());
+    settings.apply(&Rule::parse(rule).unwrap(), 5);
+    settings
+}
+
 /// The body of a request.
-fn body(rule: &Rule<'_>, history: &History, tools: Option<&Registry>, system: &str) -> Value {
+fn body(settings: &TurnSettings, history: &History, tools: Option<&Registry>, system: &str) -> Value {
     let mut buffer = std::vec![0; 64 * 1024];
     let mut writer = Writer::new(&mut buffer);
-    let ask = Ask { rule, system: &system, history, forgotten: 0, tools };
+    let mut settings = settings.clone();
+    settings.system = system.try_into().unwrap();
+    let ask = Ask { settings: &settings, history, forgotten: 0, tools };
     assert_eq!(provider::write(&ask, &mut writer), Ok(None));
     let length = writer.finish().unwrap();
     serde_json::from_slice(&buffer[..length]).unwrap()
@@ -54,9 +63,9 @@ fn body(rule: &Rule<'_>, history: &History, tools: Option<&Registry>, system: &s
 type Asked<'a> = (&'a str, &'a str, Value);
 
 /// The body of a reply, as the service writes it.
-fn reply_body(service: Service, text: Option<&str>, calls: &[Asked<'_>]) -> String {
+fn reply_body(service: Provider, text: Option<&str>, calls: &[Asked<'_>]) -> String {
     match service {
-        Service::Anthropic => {
+        Provider::Anthropic => {
             let text = text.map(|text| json!({ "type": "text", "text": text }));
             let calls = calls.iter().map(
                 |(id, name, input)| json!({ "type": "tool_use", "id": id, "name": name, "input": input }),
@@ -68,7 +77,7 @@ fn reply_body(service: Service, text: Option<&str>, calls: &[Asked<'_>]) -> Stri
                 "stop_reason": reason, "stop_sequence": null, "usage": { "input_tokens": 12, "output_tokens": 34 },
             })
         }
-        Service::OpenAi => {
+        Provider::OpenAi => {
             let calls: Vec<Value> = calls
                 .iter()
                 .map(|(id, name, arguments)| {
@@ -89,7 +98,7 @@ fn reply_body(service: Service, text: Option<&str>, calls: &[Asked<'_>]) -> Stri
                 "usage": { "prompt_tokens": 12, "completion_tokens": 34, "total_tokens": 46 },
             })
         }
-        Service::Ollama => {
+        Provider::Ollama => {
             let calls: Vec<Value> = calls
                 .iter()
                 .map(|(_, name, arguments)| json!({ "function": { "name": name, "arguments": arguments } }))
@@ -107,16 +116,16 @@ fn reply_body(service: Service, text: Option<&str>, calls: &[Asked<'_>]) -> Stri
     .to_string()
 }
 
-fn read(service: Service, body: &str) -> Reply<'_> {
+fn read(service: Provider, body: &str) -> Reply<'_> {
     provider::read(service, body.as_bytes()).unwrap()
 }
 
 /// A conversation with a rule, and what came of its last turn.
 struct World {
-    rule: String,
+    provider: Provider,
+    settings: Box<TurnSettings>,
     registry: Box<Registry>,
     history: Box<History>,
-    are_tools_on: bool,
     /// Largest chat reply.
     room: usize,
     turn: Option<Turn>,
@@ -133,34 +142,28 @@ enum Todo {
 }
 
 impl World {
-    fn new(service: Service, more: Value) -> Self {
+    fn new(service: Provider, more: Value) -> Self {
         Self {
-            rule: rule_text(service, more),
+            provider: service,
+            settings: settings(&rule_text(service, more)),
             registry: registry(),
             history: Box::new(History::new()),
-            are_tools_on: true,
             room: 4096,
             turn: None,
             reply: None,
         }
     }
 
-    fn rule(&self) -> Rule<'_> {
-        Rule::parse(&self.rule).unwrap()
-    }
-
     fn says(&mut self, message: &str) -> Todo {
-        let rule = Rule::parse(&self.rule).unwrap();
-        let mut stage = Stage { rule: &rule, registry: &self.registry, history: &mut self.history };
-        self.turn = Some(Turn::start(&mut stage, &message, self.are_tools_on).unwrap());
+        let Self { settings, registry, history, .. } = self;
+        self.turn = Some(Turn::start(&mut Context { settings, registry, history }, &message).unwrap());
         Todo::Ask
     }
 
-    fn on(&mut self, event: Event<'_>) -> Todo {
-        let rule = Rule::parse(&self.rule).unwrap();
-        let mut stage = Stage { rule: &rule, registry: &self.registry, history: &mut self.history };
+    fn on(&mut self, input: Input<'_>) -> Todo {
+        let Self { settings, registry, history, .. } = self;
         let turn = self.turn.as_mut().unwrap();
-        match turn.on(event, &mut stage) {
+        match turn.on(input, &mut Context { settings, registry, history }) {
             Step::Ask => Todo::Ask,
             Step::Run => {
                 let call = turn.call(&self.history).unwrap();
@@ -170,7 +173,7 @@ impl World {
             Step::Finish(ending) => {
                 let mut buffer = std::vec![0; self.room];
                 let mut writer = Writer::new(&mut buffer);
-                writer.object(|out| ending.write(&rule, &self.history, 160, out));
+                writer.object(|out| ending.write(&self.settings, &self.history, 160, out));
                 let length = writer.finish().unwrap();
                 self.reply = Some(serde_json::from_slice(&buffer[..length]).unwrap());
                 Todo::Finish
@@ -181,20 +184,19 @@ impl World {
 
     /// The model replies.
     fn hears(&mut self, text: Option<&str>, calls: &[Asked<'_>]) -> Todo {
-        let service = self.rule().service;
-        let body = reply_body(service, text, calls);
-        self.on(Event::Reply(provider::read(service, body.as_bytes())))
+        let body = reply_body(self.provider, text, calls);
+        self.on(Input::Reply(provider::read(self.provider, body.as_bytes())))
     }
 
     fn done(&mut self, result: Value) -> Todo {
         let is_error = result["success"] == json!(false);
-        self.on(Event::ToolDone { result: &result.to_string(), is_error })
+        self.on(Input::ToolDone { result: &result.to_string(), is_error })
     }
 
     /// The next question to the model.
     fn body(&self) -> Value {
-        let tools = self.turn.as_ref().and_then(|turn| turn.tools(&self.registry));
-        body(&self.rule(), &self.history, tools, "Be brief.")
+        let tools = Ask::new(&self.settings, &self.history, &self.registry).tools;
+        body(&self.settings, &self.history, tools, "Be brief.")
     }
 
     fn reply(&self) -> &Value {
@@ -208,7 +210,7 @@ fn run(name: &str, arguments: Value) -> Todo {
 
 /// A conversation with everything in it: an answer, two calls at once with words beside them, an error, and wrong
 /// arguments.
-fn conversation(service: Service, more: Value) -> World {
+fn conversation(service: Provider, more: Value) -> World {
     let mut world = World::new(service, more);
     world.says("Hello \"hub\"");
     world.hears(Some("Hi\nthere"), &[]);

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::read;
 use crate::chat::provider;
-use crate::chat::{Arguments, Finish, Service};
+use crate::chat::{Arguments, Finish, Provider};
 
 /// The text, the calls, the reason to stop.
-fn view(service: Service, body: Value) -> (String, Vec<String>, String) {
+fn view(service: Provider, body: Value) -> (String, Vec<String>, String) {
     let body = body.to_string();
     let reply = read(service, &body);
     let calls = reply.calls().map(|call| {
@@ -31,7 +31,7 @@ fn is(text: &str, calls: &[&str], finish: &str) -> (String, Vec<String>, String)
 #[test]
 fn anthropic_replies() {
     let view =
-        |content, reason| view(Service::Anthropic, json!({ "content": content, "stop_reason": reason }));
+        |content, reason| view(Provider::Anthropic, json!({ "content": content, "stop_reason": reason }));
     let text = json!({ "type": "text", "text": "Hi " });
     let other = json!({ "type": "text", "text": "there" });
     let thought = json!({ "type": "thinking", "thinking": "hm", "text": "secret", "signature": "x" });
@@ -55,7 +55,7 @@ fn anthropic_replies() {
 #[test]
 fn openai_replies() {
     let view = |message, reason: Value| {
-        view(Service::OpenAi, json!({ "choices": [{ "message": message, "finish_reason": reason }] }))
+        view(Provider::OpenAi, json!({ "choices": [{ "message": message, "finish_reason": reason }] }))
     };
     let call =
         json!({ "id": "a", "type": "function", "function": { "name": "echo", "arguments": "{\"a\":1}" } });
@@ -82,7 +82,7 @@ fn openai_replies() {
 #[test]
 fn ollama_replies() {
     let view =
-        |message, reason: Value| view(Service::Ollama, json!({ "message": message, "done_reason": reason }));
+        |message, reason: Value| view(Provider::Ollama, json!({ "message": message, "done_reason": reason }));
     let call = json!({ "function": { "name": "echo", "arguments": { "a": 1 } } });
     let calls = ["- echo value {\"a\":1}", "- echo value {\"a\":1}"];
     assert_eq!(view(json!({ "content": "Hi", "thinking": "hm" }), json!("stop")), is("Hi", &[], "stop"));
@@ -98,8 +98,8 @@ fn ollama_replies() {
 #[test]
 fn more_calls_than_can_be_made_at_once_are_counted() {
     let calls: Vec<_> = (0..20).map(|_| ("", "echo", json!({}))).collect();
-    let body = super::reply_body(Service::Ollama, None, &calls);
-    let reply = read(Service::Ollama, &body);
+    let body = super::reply_body(Provider::Ollama, None, &calls);
+    let reply = read(Provider::Ollama, &body);
     assert_eq!((reply.calls().count(), reply.calls_left_out()), (8, 12));
     assert_eq!(reply.finish, Finish::ToolCalls);
 }
@@ -111,49 +111,49 @@ fn errors_are_told_in_the_providers_words() {
     let openai = json!({ "error": { "message": "Bad key", "type": "invalid_request_error", "param": null, "code": "invalid_api_key" } });
     for (service, body, error) in [
         (
-            Service::Anthropic,
+            Provider::Anthropic,
             json!({ "error": { "status": 529, "message": "busy" } }),
             "the provider reports an error 529: busy",
         ),
         (
-            Service::OpenAi,
+            Provider::OpenAi,
             json!({ "error": { "relay": "timeout", "status": null, "message": "no reply within 59.5 s" } }),
             "no reply within 59.5 s",
         ),
         (
-            Service::OpenAi,
+            Provider::OpenAi,
             json!({ "error": { "relay": "unavailable" } }),
             "the relay has no reply, and does not say why",
         ),
         (
-            Service::OpenAi,
+            Provider::OpenAi,
             json!({ "error": { "relay": "tired", "message": "zzz" } }),
             "the provider reports an error: zzz",
         ),
-        (Service::Anthropic, anthropic, "the provider reports an error (overloaded_error): Overloaded"),
-        (Service::OpenAi, openai, "the provider reports an error (invalid_request_error): Bad key"),
+        (Provider::Anthropic, anthropic, "the provider reports an error (overloaded_error): Overloaded"),
+        (Provider::OpenAi, openai, "the provider reports an error (invalid_request_error): Bad key"),
         (
-            Service::OpenAi,
+            Provider::OpenAi,
             json!({ "object": "error", "message": "too long", "type": "BadRequestError", "code": 400 }),
             "the provider reports an error 400 (BadRequestError): too long",
         ),
         (
-            Service::Ollama,
+            Provider::Ollama,
             json!({ "error": "model 'x' not found" }),
             "the provider reports an error: model 'x' not found",
         ),
-        (Service::Ollama, json!({ "error": {} }), "the provider reports an error without a word"),
-        (Service::Ollama, json!({ "error": [] }), "the provider reports an error without a word"),
-        (Service::Anthropic, json!({ "error": null }), "the provider's reply lacks an array 'content'"),
-        (Service::Anthropic, json!({ "content": "Hi" }), "the provider's reply lacks an array 'content'"),
-        (Service::OpenAi, json!({ "choices": [] }), "the provider's reply lacks 'choices[0].message'"),
+        (Provider::Ollama, json!({ "error": {} }), "the provider reports an error without a word"),
+        (Provider::Ollama, json!({ "error": [] }), "the provider reports an error without a word"),
+        (Provider::Anthropic, json!({ "error": null }), "the provider's reply lacks an array 'content'"),
+        (Provider::Anthropic, json!({ "content": "Hi" }), "the provider's reply lacks an array 'content'"),
+        (Provider::OpenAi, json!({ "choices": [] }), "the provider's reply lacks 'choices[0].message'"),
         (
-            Service::OpenAi,
+            Provider::OpenAi,
             json!({ "choices": [{ "message": 1 }] }),
             "the provider's reply lacks 'choices[0].message'",
         ),
-        (Service::Ollama, json!(null), "the provider's reply lacks an object 'message'"),
-        (Service::Ollama, json!({ "message": "Hi" }), "the provider's reply lacks an object 'message'"),
+        (Provider::Ollama, json!(null), "the provider's reply lacks an object 'message'"),
+        (Provider::Ollama, json!({ "message": "Hi" }), "the provider's reply lacks an object 'message'"),
     ] {
         let body = body.to_string();
         assert_eq!(provider::read(service, body.as_bytes()).unwrap_err().to_string(), error);
@@ -161,7 +161,7 @@ fn errors_are_told_in_the_providers_words() {
     for body in
         [&b""[..], b"<html>502 Bad Gateway</html>", b"{\"a\":1}\n{\"a\":2}", b"\xFF", b"{\"content\":["]
     {
-        let error = provider::read(Service::Anthropic, body).unwrap_err().to_string();
+        let error = provider::read(Provider::Anthropic, body).unwrap_err().to_string();
         assert!(error.starts_with("the provider's reply is not "), "{error}");
     }
 }

@@ -6,8 +6,9 @@ use serde_json::json;
 
 use proptest::prelude::*;
 
-use crate::chat::rule::{BUILT_IN, Rule, Service};
-use crate::json::Writer;
+use super::settings;
+use crate::chat::rule::{BUILT_IN, Rule};
+use crate::chat::{Provider, TurnSettings};
 use crate::limits;
 
 #[test]
@@ -16,12 +17,13 @@ fn a_rule_says_everything() {
         "temperature":0.4,"thinking":false,"tools":{"enabled":true,"allowed_tools":["datetime","hub_search"],"max_iterations":3},
         "context":"recipes/*,guidelines/voice","intents":["cooking","k\u00fcche"]}"#;
     let rule = Rule::parse(text).unwrap();
-    assert_eq!((rule.name.to_string(), rule.service), ("kitchen".into(), Service::Ollama));
+    assert_eq!((rule.name.to_string(), rule.provider), ("kitchen".into(), Provider::Ollama));
     assert_eq!((rule.model.to_string(), rule.max_tokens), ("qwen3:8b".into(), 300));
     assert_eq!((rule.prompt.to_string(), rule.temperature), ("Say \"hi\"\n{{intent}}".into(), Some(0.4)));
-    assert_eq!((rule.thinking, rule.tools.enabled, rule.tools.max_iterations), (Some(false), true, 3));
-    assert!(rule.tools.allows(["hub_datetime", "datetime"]) && rule.tools.allows(["hub_search", "search"]));
-    assert!(!rule.tools.allows(["hub_volume", "volume"]));
+    assert_eq!((rule.thinking, rule.tools.enabled, rule.tools.max_iterations), (Some(false), true, Some(3)));
+    let tools = &settings(text).tools;
+    assert!(tools.allows(["hub_datetime", "datetime"]) && tools.allows(["hub_search", "search"]));
+    assert!(!tools.allows(["hub_volume", "volume"]));
     assert!(
         rule.context.unwrap().selects("recipes", "soup") && !rule.context.unwrap().selects("hub", "about")
     );
@@ -32,12 +34,13 @@ fn a_rule_says_everything() {
 fn what_a_rule_leaves_out_is_as_in_the_one_below() {
     let rule = Rule::parse(r#"{"name":"mine"}"#).unwrap();
     let default = Rule::parse(BUILT_IN[0]).unwrap();
-    assert_eq!((rule.service, rule.model, rule.prompt), (default.service, default.model, default.prompt));
+    assert_eq!((rule.provider, rule.model, rule.prompt), (default.provider, default.model, default.prompt));
     assert_eq!((rule.max_tokens, rule.temperature), (limits::TOKENS, None));
     assert!(default.tools.enabled && rule.context == default.context);
     // Tools are there for those who say so.
-    assert!(!rule.tools.enabled && !rule.tools.allows(["hub_echo", "echo"]));
-    assert_eq!(rule.tools.max_iterations, limits::ITERATIONS);
+    let mut turn = settings(r#"{"name":"mine"}"#);
+    assert!(!rule.tools.enabled && !turn.tools.allows(["hub_echo", "echo"]));
+    assert_eq!(rule.tools.max_iterations, None);
 
     let base = Rule::parse(
         r#"{"name":"base","service":"ollama","model":"llama3.2","temperature":1,"intents":["x"]}"#,
@@ -45,9 +48,10 @@ fn what_a_rule_leaves_out_is_as_in_the_one_below() {
     let over =
         base.unwrap().over(r#"{"name":"over","tools":{"enabled":true},"temperature":null,"context":null}"#);
     let over = over.unwrap();
-    assert_eq!((over.service, over.model.to_string()), (Service::Ollama, "llama3.2".into()));
+    assert_eq!((over.provider, over.model.to_string()), (Provider::Ollama, "llama3.2".into()));
     assert!(over.temperature.is_none() && over.context.is_none() && !over.is_for("x"));
-    assert!(over.tools.allows(["hub_echo", "echo"]));
+    turn.apply(&over, 5);
+    assert!(turn.tools.allows(["hub_echo", "echo"]));
 }
 
 #[test]
@@ -62,8 +66,8 @@ fn built_in_rules_are_rules() {
 
 #[test]
 fn no_iterations_means_the_usual_number() {
-    let rule = Rule::parse(r#"{"name":"a","tools":{"enabled":true,"max_iterations":0}}"#).unwrap();
-    assert_eq!(rule.tools.max_iterations, limits::ITERATIONS);
+    let text = r#"{"name":"a","tools":{"enabled":true,"max_iterations":0}}"#;
+    assert_eq!(settings(text).tools.max_iterations, 5);
 }
 
 #[test]
@@ -109,18 +113,11 @@ fn errors_name_the_member_and_what_it_must_be() {
     }
 }
 
-fn written(rule: &Rule<'_>) -> std::string::String {
-    let mut buffer = [0; 4096];
-    let mut writer = Writer::new(&mut buffer);
-    rule.write(&mut writer);
-    let length = writer.finish().unwrap();
-    core::str::from_utf8(&buffer[..length]).unwrap().to_string()
-}
-
 proptest! {
-    /// What a rule says, and what it leaves out, is the same after it was written, on whatever rule it stands then.
+    /// What a rule says, and what it leaves out to the rule that it stands on, are the settings of the turn, whatever turn
+    /// had them before.
     #[test]
-    fn a_rule_that_is_written_stands_on_nothing(
+    fn what_a_rule_says_and_inherits_are_the_settings_of_the_turn(
         service in prop::option::of(prop::sample::select(std::vec!["anthropic", "openai", "ollama"])),
         model in prop::option::of("[a-z0-9:./-]{1,96}"),
         prompt in prop::option::of(any::<std::string::String>()),
@@ -129,7 +126,7 @@ proptest! {
         thinking in prop::option::of(prop::option::of(any::<bool>())),
         context in prop::option::of(prop::option::of(Just("a/b+c,d"))),
         enabled in any::<bool>(),
-        allowed in prop::option::of(prop::collection::vec("[a-z_]{1,8}", 0..4)),
+        allowed in prop::option::of(prop::collection::vec("[a-z_\"\n]{1,8}|x{62,66}", 0..16)),
         iterations in 0..=limits::ITERATIONS_MOST,
     ) {
         let mut rule = json!({ "name": "a" });
@@ -149,22 +146,27 @@ proptest! {
             }
         }
         let text = rule.to_string();
-        let base = r#"{"name":"b","service":"openai","model":"m","prompt":"p","max_tokens":9,"temperature":1,"thinking":true,"context":"x/y"}"#;
-        let base = Rule::parse(base).unwrap();
-        let once = written(&base.over(&text).unwrap());
-        prop_assert_eq!(&once, &written(&Rule::parse(&once).unwrap()));
-        prop_assert_eq!(&once, &written(&base.over(&once).unwrap()));
-        // And it says what the rule said.
-        let seen: serde_json::Value = serde_json::from_str(&once).unwrap();
-        for (name, value) in rule.as_object().unwrap() {
-            match (name.as_str(), value.as_f64(), seen[name].as_f64()) {
-                ("tools", ..) => {
-                    prop_assert_eq!(&seen[name]["enabled"], &value["enabled"]);
-                    prop_assert_eq!(&seen[name]["allowed_tools"], &value["allowed_tools"]);
-                }
-                (_, Some(value), Some(seen)) => prop_assert!((value - seen).abs() < 1e-15),
-                _ => prop_assert_eq!(&seen[name], value),
-            }
+        let mut whole = json!({"name":"b","service":"openai","model":"m","prompt":"p","max_tokens":9,"temperature":1,"thinking":true,"context":"x/y"});
+        let base = whole.to_string();
+        let base = Rule::parse(&base).unwrap();
+        let mut turn = settings(r#"{"name":"z","model":"before","tools":{"enabled":true,"allowed_tools":["before"]}}"#);
+        let read = base.over(&text).unwrap();
+        turn.apply(&read, 5);
+        whole.as_object_mut().unwrap().extend(rule.as_object().unwrap().clone());
+        let TurnSettings { provider, model, max_tokens, temperature, thinking, tools, .. } = *turn;
+        prop_assert_eq!(json!([provider.name(), *model, max_tokens, thinking]),
+            json!([whole["service"], whole["model"], whole["max_tokens"], whole["thinking"]]));
+        match (temperature, whole["temperature"].as_f64()) {
+            (Some(read), Some(said)) => prop_assert!((read - said).abs() < 1e-15),
+            (read, said) => prop_assert_eq!(read, said),
+        }
+        prop_assert_eq!(&read.prompt.to_string(), whole["prompt"].as_str().unwrap());
+        prop_assert_eq!(read.context.map(|context| context.text()), whole["context"].as_str());
+        prop_assert_eq!((tools.enabled, tools.max_iterations), (enabled, if iterations > 0 { iterations } else { 5 }));
+        for name in allowed.iter().flatten().map(|name| name.as_str()).chain(["before", "echo", ""]) {
+            let can_be_a_tool = name.len() <= limits::TOOL_NAME && !name.contains('\n');
+            let is_listed = allowed.as_ref().is_none_or(|list| list.iter().any(|item| item == name) && can_be_a_tool);
+            prop_assert_eq!(tools.allows(["hub_x", name]), enabled && is_listed, "{}", name);
         }
     }
 }

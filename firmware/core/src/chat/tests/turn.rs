@@ -5,14 +5,13 @@ use std::vec::Vec;
 
 use serde_json::{Value, json};
 
-use super::{Todo, World, registry, rule_text, run};
+use super::{Todo, World, registry, rule_text, run, settings};
 use crate::chat::turn::NotStarted;
-use crate::chat::{Event, History, ProviderError, Rule, Service, Stage, Turn, provider};
-use crate::limits;
-use crate::service::Unanswered;
+use crate::chat::{Context, History, Input, Provider, ProviderError, Turn, provider};
+use crate::questions::Unanswered;
 
-fn each(test: impl Fn(Service)) {
-    Service::ALL.into_iter().for_each(test);
+fn each(test: impl Fn(Provider)) {
+    Provider::ALL.into_iter().for_each(test);
 }
 
 /// spec: reply-04
@@ -33,7 +32,7 @@ fn tools_are_offered_if_the_hub_the_rule_and_the_registry_agree() {
     each(|service| {
         let offers = |hub: bool, rule: bool, tools: bool| {
             let mut world = World::new(service, json!({"tools": {"enabled": rule}}));
-            world.are_tools_on = hub;
+            world.settings.tools.enabled &= hub;
             if !tools {
                 world.registry.reset("");
             }
@@ -52,7 +51,7 @@ fn tools_are_offered_if_the_hub_the_rule_and_the_registry_agree() {
 #[test]
 fn with_no_tool_left_the_model_answers_without() {
     let allowed = json!({"tools": {"enabled": true, "allowed_tools": ["gone"]}});
-    let mut world = World::new(Service::OpenAi, allowed);
+    let mut world = World::new(Provider::OpenAi, allowed);
     world.says("Hello");
     assert!(world.body().get("tools").is_none());
     assert_eq!(world.hears(Some("Hi"), &[]), Todo::Finish);
@@ -102,7 +101,7 @@ fn calls_are_run_one_after_the_other_until_the_model_stops() {
 /// spec: reply-26
 #[test]
 fn without_calls_the_list_of_them_is_empty() {
-    let mut world = World::new(Service::Anthropic, json!({}));
+    let mut world = World::new(Provider::Anthropic, json!({}));
     world.says("Hello");
     world.hears(Some("Hi"), &[]);
     assert_eq!(world.reply()["tool_calls"], json!([]));
@@ -114,7 +113,7 @@ fn without_calls_the_list_of_them_is_empty() {
 #[test]
 fn the_number_of_iterations_is_the_rules_or_the_usual_one() {
     let asked = |more: Value| {
-        let mut world = World::new(Service::OpenAi, more);
+        let mut world = World::new(Provider::OpenAi, more);
         world.says("Go");
         assert_eq!(world.turn.as_ref().unwrap().iteration, 0);
         let mut asked = 1;
@@ -129,11 +128,8 @@ fn the_number_of_iterations_is_the_rules_or_the_usual_one() {
     };
     assert_eq!(asked(json!({"tools": {"enabled": true, "max_iterations": 2}})), 2);
     assert_eq!(asked(json!({"tools": {"enabled": true, "max_iterations": 16}})), 16);
-    assert_eq!(asked(json!({"tools": {"enabled": true}})), usize::from(limits::ITERATIONS));
-    assert_eq!(
-        asked(json!({"tools": {"enabled": true, "max_iterations": 0}})),
-        usize::from(limits::ITERATIONS)
-    );
+    assert_eq!(asked(json!({"tools": {"enabled": true}})), 5);
+    assert_eq!(asked(json!({"tools": {"enabled": true, "max_iterations": 0}})), 5);
 }
 
 #[test]
@@ -158,13 +154,13 @@ fn a_model_that_never_stops_calling_is_stopped() {
 #[test]
 fn another_reason_to_stop_gives_what_there_is() {
     let finish = |content: Value, reason: &str| {
-        let mut world = World::new(Service::OpenAi, json!({}));
+        let mut world = World::new(Provider::OpenAi, json!({}));
         world.says("Go");
         world.hears(None, &[("a", "hub_datetime", json!({}))]);
         world.done(json!({"success": true}));
         let body =
             json!({"choices": [{"message": {"content": content}, "finish_reason": reason}]}).to_string();
-        assert_eq!(world.on(Event::Reply(provider::read(Service::OpenAi, body.as_bytes()))), Todo::Finish);
+        assert_eq!(world.on(Input::Reply(provider::read(Provider::OpenAi, body.as_bytes()))), Todo::Finish);
         assert_eq!(world.reply()["tool_calls"][0]["tool"], "hub_datetime");
         world.reply()["content"].clone()
     };
@@ -187,7 +183,7 @@ fn a_tool_that_fails_is_told_to_the_model_which_goes_on() {
         let messages = world.body()["messages"].as_array().unwrap().clone();
         let last = messages.last().unwrap();
         let told = match service {
-            Service::Anthropic => {
+            Provider::Anthropic => {
                 assert_eq!(last["content"][0]["is_error"], true);
                 &last["content"][0]["content"]
             }
@@ -208,7 +204,7 @@ fn a_tool_that_fails_is_told_to_the_model_which_goes_on() {
 
 #[test]
 fn arguments_that_are_no_json_are_passed_over_and_the_next_call_is_made() {
-    let mut world = World::new(Service::OpenAi, json!({}));
+    let mut world = World::new(Provider::OpenAi, json!({}));
     world.says("Go");
     let calls = [
         ("a", "hub_echo", json!("{\"text\": \"x")),
@@ -236,7 +232,7 @@ fn arguments_that_are_no_json_are_passed_over_and_the_next_call_is_made() {
 #[test]
 fn a_tool_that_was_not_offered_is_not_called() {
     let allowed = json!({"tools": {"enabled": true, "allowed_tools": ["echo", "hub_volume"]}});
-    let mut world = World::new(Service::Anthropic, allowed);
+    let mut world = World::new(Provider::Anthropic, allowed);
     world.says("Go");
     let calls = [
         ("a", "hub_factory_reset", json!({})),
@@ -257,29 +253,29 @@ fn a_tool_that_was_not_offered_is_not_called() {
 #[test]
 fn failures_are_told_and_leave_no_half_turn() {
     let told = json!({"error": {"status": 529, "message": "Overloaded"}}).to_string();
-    let error = provider::read(Service::Ollama, told.as_bytes()).unwrap_err();
+    let error = provider::read(Provider::Ollama, told.as_bytes()).unwrap_err();
     for (event, error_type, error) in [
-        (Event::Reply(Err(error)), "provider_error", "the provider reports an error 529: Overloaded"),
+        (Input::Reply(Err(error)), "provider_error", "the provider reports an error 529: Overloaded"),
         (
-            Event::Reply(Err(ProviderError::Lacks("a reply"))),
+            Input::Reply(Err(ProviderError::Lacks("a reply"))),
             "provider_error",
             "the provider's reply lacks a reply",
         ),
         (
-            Event::Unanswered(Unanswered::Silent),
+            Input::Unanswered(Unanswered::Silent),
             "timeout",
             "no relay answered in time for ollama (model-1); check that one runs that serves it, and that its model is fast enough",
         ),
-        (Event::Unanswered(Unanswered::Offline), "unavailable", "the hub has no connection to the broker"),
+        (Input::Unanswered(Unanswered::Offline), "unavailable", "the hub has no connection to the broker"),
         (
-            Event::Unanswered(Unanswered::LongAnswer(9999)),
+            Input::Unanswered(Unanswered::LongAnswer(9999)),
             "too_large",
             "the model's reply of 9999 bytes is larger than the hub can take",
         ),
-        (Event::TimedOut, "timeout", "the turn took too long and was stopped"),
-        (Event::Cancelled, "cancelled", "the turn was cancelled"),
+        (Input::TimedOut, "timeout", "the turn took too long and was stopped"),
+        (Input::Cancelled, "cancelled", "the turn was cancelled"),
     ] {
-        let mut world = World::new(Service::Ollama, json!({}));
+        let mut world = World::new(Provider::Ollama, json!({}));
         world.says("First");
         world.hears(Some("Yes"), &[]);
         world.says("Second");
@@ -291,18 +287,18 @@ fn failures_are_told_and_leave_no_half_turn() {
         );
         assert!(reply["message"].is_string() && reply["tool_calls"] == json!([]));
         assert_eq!(world.history.messages().count(), 2, "the second is forgotten");
-        assert_eq!(world.on(Event::Cancelled), Todo::Wait);
+        assert_eq!(world.on(Input::Cancelled), Todo::Wait);
     }
 }
 
 #[test]
 fn a_turn_that_is_cancelled_while_a_tool_runs_remembers_what_was_done() {
-    let mut world = World::new(Service::Anthropic, json!({}));
+    let mut world = World::new(Provider::Anthropic, json!({}));
     world.says("Go");
     let calls = ["a", "b", "c"].map(|id| (id, "hub_echo", json!({"text": id})));
     world.hears(None, &calls);
     world.done(json!({"success": true}));
-    assert_eq!(world.on(Event::Cancelled), Todo::Finish);
+    assert_eq!(world.on(Input::Cancelled), Todo::Finish);
     let results: Vec<_> =
         world.reply()["tool_calls"].as_array().unwrap().iter().map(|call| call["result"].clone()).collect();
     assert_eq!(results[0], json!({"success": true}));
@@ -317,25 +313,25 @@ fn a_turn_that_is_cancelled_while_a_tool_runs_remembers_what_was_done() {
 
 #[test]
 fn events_that_nobody_waits_for_change_nothing() {
-    let mut world = World::new(Service::OpenAi, json!({}));
+    let mut world = World::new(Provider::OpenAi, json!({}));
     world.says("Go");
     assert_eq!(world.done(json!({"success": true})), Todo::Wait);
     world.hears(None, &[("a", "hub_datetime", json!({}))]);
     assert_eq!(world.hears(Some("Too early"), &[]), Todo::Wait);
-    assert_eq!(world.on(Event::Unanswered(Unanswered::Silent)), Todo::Wait);
+    assert_eq!(world.on(Input::Unanswered(Unanswered::Silent)), Todo::Wait);
     assert_eq!(world.done(json!({"success": true})), Todo::Ask);
     assert!(world.turn.as_ref().unwrap().call(&world.history).is_none());
 }
 
 #[test]
 fn messages_without_words_or_with_too_many_start_nothing() {
-    let text = rule_text(Service::OpenAi, json!({}));
-    let rule = Rule::parse(&text).unwrap();
+    let text = rule_text(Provider::OpenAi, json!({}));
+    let mut settings = settings(&text);
     let registry = registry();
     let mut history = History::new();
     let mut start = |message: &str| {
-        let mut stage = Stage { rule: &rule, registry: &registry, history: &mut history };
-        Turn::start(&mut stage, &message, true).err()
+        let mut context = Context { settings: &mut settings, registry: &registry, history: &mut history };
+        Turn::start(&mut context, &message).err()
     };
     assert_eq!((start(""), start(" \n")), (Some(NotStarted::Blank), Some(NotStarted::Blank)));
     assert_eq!(start(&"x".repeat(6000)), Some(NotStarted::Long));
@@ -344,7 +340,7 @@ fn messages_without_words_or_with_too_many_start_nothing() {
 
 #[test]
 fn calls_larger_than_a_conversation_end_the_turn() {
-    let mut world = World::new(Service::Ollama, json!({}));
+    let mut world = World::new(Provider::Ollama, json!({}));
     world.says("Go");
     let call = ("", "hub_echo", json!({"text": "x".repeat(2400)}));
     assert_eq!(world.hears(None, &[call.clone(), call.clone(), call]), Todo::Finish);
@@ -354,7 +350,7 @@ fn calls_larger_than_a_conversation_end_the_turn() {
 #[test]
 fn arguments_that_are_too_long_are_passed_over_like_wrong_ones() {
     for long in [json!({"text": "x".repeat(6000)}), json!("x".repeat(4000))] {
-        let mut world = World::new(Service::Anthropic, json!({}));
+        let mut world = World::new(Provider::Anthropic, json!({}));
         world.says("First");
         assert_eq!(world.hears(Some("Yes"), &[]), Todo::Finish);
         world.says("Go");

@@ -10,50 +10,10 @@ use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
 use embassy_time::Instant;
 use heapless::Vec;
-use minimq::Publication;
 
-use super::request::{Refusal, Request};
-use super::topic::Topic;
+use super::Request;
 use crate::limits;
-use crate::talk::ConversationId;
-use crate::tool::{Event, Name};
-
-/// Where a reply goes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ReplyTo {
-    /// The topic.
-    pub topic: Topic,
-    /// What the caller wants back with the reply.
-    pub correlation: Option<Vec<u8, { limits::CORRELATION }>>,
-}
-
-impl ReplyTo {
-    /// To `topic`, with nothing to give back.
-    pub const fn topic(topic: Topic) -> Self {
-        Self { topic, correlation: None }
-    }
-
-    /// What the caller asked for, if anything, and if it can be gone.
-    pub fn asked(topic: Option<&str>, correlation: Option<&[u8]>) -> Result<Option<Self>, Refusal> {
-        let Some(topic) = topic else { return Ok(None) };
-        if topic.is_empty() || topic.contains(['+', '#', '\0']) {
-            // Publishing there would cost the hub its connection.
-            return Err(Refusal::ResponseTopic);
-        }
-        let topic = Topic::try_from(topic).map_err(|_| Refusal::LongResponseTopic)?;
-        let correlation = correlation.map(Vec::try_from).transpose().map_err(|_| Refusal::LongCorrelation)?;
-        Ok(Some(Self { topic, correlation }))
-    }
-
-    /// A publication that goes there.
-    pub(super) fn publication<P>(&self, payload: P) -> Publication<'_, P> {
-        let publication = Publication::new(&self.topic, payload);
-        match &self.correlation {
-            Some(data) => publication.correlate(data),
-            None => publication,
-        }
-    }
-}
+use crate::mqtt::{ReplyTo, Topic};
 
 /// A request and, later, its reply.
 #[derive(Debug)]
@@ -111,63 +71,22 @@ impl Slot {
     }
 }
 
-/// Something that is told as it happens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Happening {
-    /// A tool was executed.
-    Tool(Event),
-    /// A conversation goes on.
-    Chat {
-        /// Which.
-        conversation: ConversationId,
-        /// What it does: `started`, `waiting`, `calling`, `done`.
-        state: &'static str,
-        /// What it calls.
-        tool: Option<Name>,
-    },
-}
-
-/// All slots of a hub, and what is to be told about the work in them.
+/// All slots of a hub.
 pub struct Slots {
     slots: [Slot; limits::JOBS],
     answered: Channel<NoopRawMutex, usize, { limits::JOBS }>,
-    events: Channel<NoopRawMutex, Happening, { limits::EVENTS }>,
 }
 
 impl Slots {
     /// All free.
     pub const fn new() -> Self {
-        Self {
-            slots: [const { Slot::new() }; limits::JOBS],
-            answered: Channel::new(),
-            events: Channel::new(),
-        }
+        Self { slots: [const { Slot::new() }; limits::JOBS], answered: Channel::new() }
     }
 
     /// Forgets what an earlier run left half done.
     pub fn clear(&self) {
         self.slots.iter().for_each(|slot| slot.bell.reset());
         self.answered.clear();
-        self.events.clear();
-    }
-
-    /// Has an event told. If too many wait, the oldest is not.
-    pub fn tell(&self, event: Happening) {
-        if self.events.is_full() {
-            let _ = self.events.try_receive();
-        }
-        // There is room now.
-        let _ = self.events.try_send(event);
-    }
-
-    /// The next event to be told.
-    pub(super) fn next_event(&self) -> Option<Happening> {
-        self.events.try_receive().ok()
-    }
-
-    /// Waits until there is one.
-    pub(super) async fn has_event(&self) {
-        self.events.ready_to_receive().await;
     }
 
     /// Works for ever on what comes into slot `index`: `work` writes the reply of a job.
@@ -182,7 +101,7 @@ impl Slots {
     }
 
     /// Fills slot `index`, which must be free, and has it worked on.
-    pub(super) fn submit(&self, index: usize, fill: impl FnOnce(&mut Job)) {
+    pub(crate) fn submit(&self, index: usize, fill: impl FnOnce(&mut Job)) {
         if let Some(slot) = self.slots.get(index)
             && let Ok(mut job) = slot.job.try_lock()
         {
@@ -192,17 +111,17 @@ impl Slots {
     }
 
     /// The next slot whose reply is written, if there is one already.
-    pub(super) fn try_answered(&self) -> Option<usize> {
+    pub(crate) fn try_answered(&self) -> Option<usize> {
         self.answered.try_receive().ok()
     }
 
     /// Waits for the next slot whose reply is written.
-    pub(super) async fn answered(&self) -> usize {
+    pub(crate) async fn answered(&self) -> usize {
         self.answered.receive().await
     }
 
     /// The job in slot `index`, which must have been answered.
-    pub(super) async fn job(&self, index: usize) -> Option<impl core::ops::Deref<Target = Job> + '_> {
+    pub(crate) async fn job(&self, index: usize) -> Option<impl core::ops::Deref<Target = Job> + '_> {
         Some(self.slots.get(index)?.job.lock().await)
     }
 }

@@ -1,8 +1,8 @@
-//! Questions that the hub itself asks others, through the broker: a search service, a language model.
+//! Questions that the hub asks others through the broker, a search service or a language model, and their answers.
 //!
-//! Whoever asks takes a place and waits. The MQTT session sends what is due, and puts the answer into the one inbox,
-//! where whoever waits for it reads it at once. A question is sent once: if its answer does not come, whoever asked is
-//! told why, and an answer that comes late finds nobody.
+//! Whoever asks takes a slot and waits. The session publishes what is due, and puts the answer into the one inbox, where
+//! whoever waits for it reads it at once. A question is sent once: if no answer comes, [`Unanswered`] says why, and one that
+//! comes late is dropped.
 
 use core::cell::{Cell, RefCell};
 
@@ -16,19 +16,24 @@ use crate::limits;
 /// Who is asked. The first is all zeros, so that a new hub's memory is, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Service {
-    /// A search service; the question is kept in the place.
+pub enum Recipient {
+    /// A search service. The question is kept in its slot.
     Search,
-    /// A language model.
+    /// A language model. The question is as large as a packet may be, so it is not kept: it is composed from the
+    /// conversation when it is sent.
     Model {
-        /// Who provides it, as it stands in the topic.
+        /// Who provides the model, as named in the topic.
         provider: &'static str,
-        /// The conversation that the question is made of when it is sent.
-        talk: usize,
+        /// The running turn whose conversation the question is composed from.
+        turn: TurnId,
     },
 }
 
-impl Service {
+/// One of the turns that run at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnId(pub u8);
+
+impl Recipient {
     /// The longest answer that it may give.
     pub const fn longest_answer(self) -> usize {
         match self {
@@ -45,7 +50,7 @@ pub enum Unanswered {
     Offline,
     /// The broker lost track of the hub before the answer came.
     Lost,
-    /// All places are taken.
+    /// All slots are taken.
     Busy,
     /// The question does not fit.
     LongQuestion,
@@ -61,7 +66,7 @@ pub type Number = u32;
 // With a tag of its own, `Free` is all zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-enum State {
+enum Progress {
     Free,
     /// Being written.
     Taken,
@@ -73,10 +78,10 @@ enum State {
     Failed(Unanswered),
 }
 
-/// One question.
-struct Place {
-    service: Cell<Service>,
-    state: Cell<State>,
+/// Room for one question.
+struct Slot {
+    recipient: Cell<Recipient>,
+    progress: Cell<Progress>,
     asked: Cell<Instant>,
     until: Cell<Instant>,
     text: RefCell<[u8; limits::QUESTION]>,
@@ -84,11 +89,11 @@ struct Place {
     done: Signal<NoopRawMutex, ()>,
 }
 
-impl Place {
+impl Slot {
     const fn new() -> Self {
         Self {
-            service: Cell::new(Service::Search),
-            state: Cell::new(State::Free),
+            recipient: Cell::new(Recipient::Search),
+            progress: Cell::new(Progress::Free),
             asked: Cell::new(Instant::MIN),
             until: Cell::new(Instant::MIN),
             text: RefCell::new([0; limits::QUESTION]),
@@ -97,8 +102,8 @@ impl Place {
         }
     }
 
-    fn settle(&self, state: State) {
-        self.state.set(state);
+    fn settle(&self, progress: Progress) {
+        self.progress.set(progress);
         self.done.signal(());
     }
 
@@ -117,9 +122,9 @@ struct Inbox {
     length: usize,
 }
 
-/// All places of a hub.
-pub struct Services {
-    places: [Place; limits::QUESTIONS],
+/// All questions of a hub.
+pub struct Questions {
+    slots: [Slot; limits::QUESTIONS],
     inbox: RefCell<Inbox>,
     /// Whether the inbox holds an answer that has not been read.
     is_full: Cell<bool>,
@@ -129,11 +134,11 @@ pub struct Services {
     last: Cell<Number>,
 }
 
-impl Services {
+impl Questions {
     /// All free.
     pub const fn new() -> Self {
         Self {
-            places: [const { Place::new() }; limits::QUESTIONS],
+            slots: [const { Slot::new() }; limits::QUESTIONS],
             inbox: RefCell::new(Inbox { bytes: [0; limits::LLM_REPLY], length: 0 }),
             is_full: Cell::new(false),
             emptied: Signal::new(),
@@ -149,7 +154,7 @@ impl Services {
     /// Dropping the future gives the question up; it may have been sent.
     pub async fn ask<T>(
         &self,
-        service: Service,
+        recipient: Recipient,
         patience: Duration,
         question: impl FnOnce(&mut Writer<'_>),
         answer: impl FnOnce(&[u8]) -> T,
@@ -157,26 +162,26 @@ impl Services {
         if !self.online.get() {
             return Err(Unanswered::Offline);
         }
-        let is_free = |place: &&Place| place.state.get() == State::Free;
-        let place = self.places.iter().find(is_free).ok_or(Unanswered::Busy)?;
-        place.state.set(State::Taken);
-        let _guard = Guard { services: self, place };
-        place.service.set(service);
-        place.asked.set(Instant::now());
-        place.until.set(Instant::now() + patience);
-        place.done.reset();
-        place.write(question)?;
+        let is_free = |slot: &&Slot| slot.progress.get() == Progress::Free;
+        let slot = self.slots.iter().find(is_free).ok_or(Unanswered::Busy)?;
+        slot.progress.set(Progress::Taken);
+        let _guard = Guard { questions: self, slot };
+        slot.recipient.set(recipient);
+        slot.asked.set(Instant::now());
+        slot.until.set(Instant::now() + patience);
+        slot.done.reset();
+        slot.write(question)?;
         let number = self.last.get().wrapping_add(1);
         self.last.set(number);
-        place.state.set(State::Due(number));
+        slot.progress.set(Progress::Due(number));
         self.due.signal(());
-        with_timeout(patience, place.done.wait()).await.map_err(|_| Unanswered::Silent)?;
-        match place.state.get() {
-            State::Answered => {
+        with_timeout(patience, slot.done.wait()).await.map_err(|_| Unanswered::Silent)?;
+        match slot.progress.get() {
+            Progress::Answered => {
                 let inbox = self.inbox.try_borrow().map_err(|_| Unanswered::Lost)?;
                 inbox.bytes.get(..inbox.length).map(answer).ok_or(Unanswered::Lost)
             }
-            State::Failed(why) => Err(why),
+            Progress::Failed(why) => Err(why),
             _ => Err(Unanswered::Lost),
         }
     }
@@ -187,16 +192,16 @@ impl Services {
         self.last.set(seed as Number);
         self.online.set(false);
         self.is_full.set(false);
-        self.places.iter().for_each(|place| place.state.set(State::Free));
+        self.slots.iter().for_each(|slot| slot.progress.set(Progress::Free));
     }
 
     /// A session with the broker begins. What a session that is lost had sent is not answered any more.
     pub(crate) fn connected(&self, fresh: bool) {
         self.online.set(true);
         if fresh {
-            for place in &self.places {
-                if let State::Sent(_) = place.state.get() {
-                    place.settle(State::Failed(Unanswered::Lost));
+            for slot in &self.slots {
+                if let Progress::Sent(_) = slot.progress.get() {
+                    slot.settle(Progress::Failed(Unanswered::Lost));
                 }
             }
         }
@@ -205,9 +210,9 @@ impl Services {
     /// The connection ended. Nothing more is asked until the next; answers to what was asked may still come.
     pub(crate) fn disconnected(&self) {
         self.online.set(false);
-        for place in &self.places {
-            if let State::Due(_) = place.state.get() {
-                place.settle(State::Failed(Unanswered::Offline));
+        for slot in &self.slots {
+            if let Progress::Due(_) = slot.progress.get() {
+                slot.settle(Progress::Failed(Unanswered::Offline));
             }
         }
     }
@@ -219,8 +224,8 @@ impl Services {
 
     /// The questions that are to be sent.
     pub(crate) fn all_due(&self) -> impl Iterator<Item = Due<'_>> {
-        self.places.iter().filter_map(|place| match place.state.get() {
-            State::Due(number) => Some(Due { place, number }),
+        self.slots.iter().filter_map(|slot| match slot.progress.get() {
+            Progress::Due(number) => Some(Due { slot, number }),
             _ => None,
         })
     }
@@ -235,10 +240,10 @@ impl Services {
     /// An answer of `size` bytes came to the question with this number; the inbox is [`ready`](Self::ready). Returns
     /// whether somebody waited for it.
     pub(crate) fn answer(&self, number: Number, payload: &[u8], size: usize) -> bool {
-        let asked = |place: &&Place| place.state.get() == State::Sent(number);
-        let Some(place) = self.places.iter().find(asked) else { return false };
+        let asked = |slot: &&Slot| slot.progress.get() == Progress::Sent(number);
+        let Some(slot) = self.slots.iter().find(asked) else { return false };
         let taken = self.inbox.try_borrow_mut().ok().and_then(|mut inbox| {
-            let most = place.service.get().longest_answer();
+            let most = slot.recipient.get().longest_answer();
             // What was cut on the way in has another size than it arrives with.
             let fits = size <= most && payload.len() == size;
             let room = inbox.bytes.get_mut(..size).filter(|_| fits)?;
@@ -250,45 +255,45 @@ impl Services {
             self.is_full.set(true);
             self.emptied.reset();
         }
-        place.settle(match taken {
-            Some(()) => State::Answered,
-            None => State::Failed(Unanswered::LongAnswer(size)),
+        slot.settle(match taken {
+            Some(()) => Progress::Answered,
+            None => Progress::Failed(Unanswered::LongAnswer(size)),
         });
         true
     }
 }
 
-impl Default for Services {
+impl Default for Questions {
     fn default() -> Self {
         Self::new()
     }
 }
 
-/// Gives a place back, also when whoever asks is dropped.
+/// Gives a slot back, also when whoever asks is dropped.
 struct Guard<'a> {
-    services: &'a Services,
-    place: &'a Place,
+    questions: &'a Questions,
+    slot: &'a Slot,
 }
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
-        if self.place.state.replace(State::Free) == State::Answered {
-            self.services.is_full.set(false);
-            self.services.emptied.signal(());
+        if self.slot.progress.replace(Progress::Free) == Progress::Answered {
+            self.questions.is_full.set(false);
+            self.questions.emptied.signal(());
         }
     }
 }
 
 /// A question that is to be sent.
 pub(crate) struct Due<'a> {
-    place: &'a Place,
+    slot: &'a Slot,
     number: Number,
 }
 
 impl Due<'_> {
     /// Who is asked.
-    pub(crate) fn service(&self) -> Service {
-        self.place.service.get()
+    pub(crate) fn recipient(&self) -> Recipient {
+        self.slot.recipient.get()
     }
 
     /// The number that the answer has to carry.
@@ -298,33 +303,33 @@ impl Due<'_> {
 
     /// How long the answer is waited for.
     pub(crate) fn patience(&self) -> Duration {
-        self.place.until.get().saturating_duration_since(Instant::now())
+        self.slot.until.get().saturating_duration_since(Instant::now())
     }
 
     /// How long it has been due.
     pub(crate) fn age(&self) -> Duration {
-        self.place.asked.get().elapsed()
+        self.slot.asked.get().elapsed()
     }
 
     /// Copies the text of the question into `buffer`. `None` if it does not fit.
     pub(crate) fn copy(&self, buffer: &mut [u8]) -> Option<usize> {
-        let text = self.place.text.try_borrow().ok()?;
-        let text = text.get(..self.place.length.get())?;
+        let text = self.slot.text.try_borrow().ok()?;
+        let text = text.get(..self.slot.length.get())?;
         buffer.get_mut(..text.len())?.copy_from_slice(text);
         Some(text.len())
     }
 
     /// It is on its way.
     pub(crate) fn sent(self) {
-        if self.place.state.get() == State::Due(self.number) {
-            self.place.state.set(State::Sent(self.number));
+        if self.slot.progress.get() == Progress::Due(self.number) {
+            self.slot.progress.set(Progress::Sent(self.number));
         }
     }
 
     /// It will never be on its way.
     pub(crate) fn failed(self, why: Unanswered) {
-        if self.place.state.get() == State::Due(self.number) {
-            self.place.settle(State::Failed(why));
+        if self.slot.progress.get() == Progress::Due(self.number) {
+            self.slot.settle(Progress::Failed(why));
         }
     }
 }

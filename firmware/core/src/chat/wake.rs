@@ -1,32 +1,8 @@
-//! The phrases by which people address the hub: which they are, and whether something that was heard begins with one.
+//! Recognises the phrases by which people address the hub at the beginning of what was heard.
 
-use embassy_sync::blocking_mutex::raw::NoopRawMutex;
-use embassy_sync::mutex::Mutex;
-use embedded_storage_async::nor_flash::MultiwriteNorFlash;
-use heapless::String;
-
-use crate::limits;
-use crate::store::{Key, Store};
-
-/// The setting with the phrases, between commas.
-pub(super) const KEY: &str = "wake_phrases";
-
-/// What people say to the hub, at first.
-pub(super) const AT_FIRST: &str = "hey hearthwave, okay hearthwave, hearthwave";
-
-/// The phrases, between commas.
-pub(super) type Phrases = String<{ limits::WAKE_PHRASES }>;
-
-/// The phrases as they are set now.
-pub(super) async fn phrases<F: MultiwriteNorFlash>(store: &Mutex<NoopRawMutex, Store<'_, F>>) -> Phrases {
-    let mut kept = [0; limits::WAKE_PHRASES];
-    let kept = store.lock().await.get(Key::Setting(KEY), &mut kept).await.ok().flatten();
-    Phrases::try_from(kept.unwrap_or(AT_FIRST)).unwrap_or_default()
-}
-
-/// How many characters of a text are one of the phrases, if it begins with one. Only the words count, not the signs
-/// between them, nor whether letters are capital.
-pub(super) fn addressed(text: &str, phrases: &str) -> Option<usize> {
+/// How many characters of a text are one of the phrases, which stand between commas, if it begins with one. Only the
+/// words count, not the signs between them, nor whether letters are capital.
+pub fn addressed(text: &str, phrases: &str) -> Option<usize> {
     phrases.split(',').find_map(|phrase| {
         let (mut rest, mut wanted) = (text, next_word(phrase)?);
         loop {

@@ -1,40 +1,44 @@
-//! What the hub answers to each request.
+//! Answers each request: reads it, has it done by whoever it is for, and writes the reply.
 
 use core::pin::{Pin, pin};
 
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use super::chat::{self, Room};
-use super::{content, settings};
+use super::events::Event;
+use super::{Parts, config, content, turn};
 use crate::chat::prompts;
+use crate::conversations::ConversationId;
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::log::{error, warn};
-use crate::mqtt::{self, Happening, Job, Refusal, ReplyTo, Request, Slots, Topics};
-use crate::seam::Platform;
+use crate::mqtt::{ReplyTo, Topics};
+use crate::platform::Platform;
+use crate::request::{self, Job, Refusal, Request};
 use crate::store::Store;
-use crate::talk::ConversationId;
-use crate::tool::{self, Format, Handlers, Name, Registry};
+use crate::tool::{self, Format, Name, Registry};
+use crate::tools::Toolbox;
 
 /// Writes the reply to a job.
 pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
     job: &mut Job,
-    room: &Room<'_, P, Store<'_, F>>,
+    parts: &Parts<'_>,
+    toolbox: &Toolbox<'_, P, Store<'_, F>>,
 ) {
     let asked = job.request;
     let mut is_speech = false;
     let (payload, reply) = job.work();
-    let written = match mqtt::read(payload) {
+    let written = match request::read(payload) {
         Err(refusal) => refuse(refusal, None, reply),
         Ok((request, transaction)) => {
             // Behind pointers, for stack frames of their own.
             let written = if matches!(asked, Request::Chat | Request::Transcript) {
                 let is_heard = asked == Request::Transcript;
+                let caller = turn::Caller::new(request, transaction);
                 let saying: Pin<&mut dyn Future<Output = _>> =
-                    pin!(chat::answer(request, transaction, is_heard, &mut is_speech, room, reply));
+                    pin!(turn::answer(caller, is_heard, &mut is_speech, parts, toolbox, reply));
                 saying.await
             } else {
                 let doing: Pin<&mut dyn Future<Output = _>> =
-                    pin!(plain(asked, request, transaction, room, reply));
+                    pin!(plain(asked, request, transaction, parts, toolbox, reply));
                 doing.await
             };
             written.map_or_else(|refusal| refuse(refusal, transaction, reply), Ok)
@@ -45,7 +49,7 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
         Err(Overflow) => error!("hub: a refusal does not fit into a reply; the caller gets an empty one"),
     }
     if is_speech {
-        job.reply_to = ReplyTo::topic(Topics::new(room.id).speech());
+        job.reply_to = ReplyTo::topic(Topics::new(parts.config.id).speech());
     }
 }
 
@@ -54,37 +58,42 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
     asked: Request,
     request: Value<'_>,
     transaction: Option<Value<'_>>,
-    room: &Room<'_, P, Store<'_, F>>,
+    parts: &Parts<'_>,
+    toolbox: &Toolbox<'_, P, Store<'_, F>>,
     reply: &mut [u8],
 ) -> Result<usize, Refusal> {
-    let Room { registry, toolbox, slots, talks, .. } = *room;
     let store = toolbox.store;
     // What changes something is done first, with the reply's room to work in.
+    let mut needs_restart = false;
     match asked {
         Request::ContentPut => content::put(request, store, reply).await?,
         Request::ContentDelete => content::delete(request, store).await?,
-        Request::ConfigSet => settings::set(request, room.rule, store, reply).await?,
+        Request::ConfigSet => needs_restart = config::set(request, store).await?,
         _ => {}
     }
     let mut writer = Writer::new(reply);
     let opened = writer.open();
+    if asked != Request::ToolCall {
+        writer.field("success", true);
+    }
     match asked {
         Request::ToolCall => {
             let call: Pin<&mut dyn Future<Output = _>> =
-                pin!(tool_call(request, registry, toolbox, slots, &mut writer));
+                pin!(tool_call(request, parts, toolbox, &mut writer));
             call.await?;
         }
-        Request::ToolList => tool_list(request, registry, &mut writer)?,
+        Request::ToolList => tool_list(request, parts.registry, &mut writer)?,
         Request::PromptList => prompt_list(&mut writer),
         Request::ContentList => content::list(request, store, &mut writer).await?,
-        Request::ConfigGet => settings::get(request, store, &mut writer).await?,
+        Request::ConfigGet => config::get(request, parts.config, store, &mut writer).await?,
+        Request::ConfigList => config::list(parts.config, &mut writer),
+        Request::ConfigSet if needs_restart => writer.field("restart_required", true),
         Request::Cancel => {
             let id: ConversationId =
-                mqtt::text(request, "conversation")?.ok_or(Refusal::NotText("conversation"))?;
-            writer.field("success", true);
-            writer.field("cancelled", talks.cancel(&id));
+                request::text(request, "conversation")?.ok_or(Refusal::NotText("conversation"))?;
+            writer.field("cancelled", parts.conversations.cancel(&id));
         }
-        _ => writer.field("success", true),
+        _ => {}
     }
     if let Some(transaction) = transaction {
         writer.field("transaction", transaction);
@@ -99,11 +108,10 @@ fn refuse(refusal: Refusal, transaction: Option<Value<'_>>, reply: &mut [u8]) ->
 }
 
 /// `{"name", "arguments"}` → the members of the result object.
-async fn tool_call<H: Handlers>(
+async fn tool_call<P: Platform, F: MultiwriteNorFlash>(
     request: Value<'_>,
-    registry: &Registry,
-    handlers: &H,
-    slots: &Slots,
+    parts: &Parts<'_>,
+    toolbox: &Toolbox<'_, P, Store<'_, F>>,
     reply: &mut Writer<'_>,
 ) -> Result<(), Refusal> {
     let name = request.get("name").and_then(|name| name.as_text());
@@ -113,14 +121,13 @@ async fn tool_call<H: Handlers>(
         Some(arguments) if arguments.kind() == Kind::Object => arguments,
         Some(_) => return Err(Refusal::WrongArguments),
     };
-    let event = tool::execute(registry, handlers, &name, arguments, reply).await;
-    slots.tell(Happening::Tool(event));
+    let event = tool::execute(parts.registry, toolbox, &name, arguments, reply).await;
+    parts.events.push(Event::Tool(event));
     Ok(())
 }
 
 /// `{}` → `{"prompts": [{"name", "documentation"}…]}`.
 fn prompt_list(reply: &mut Writer<'_>) {
-    reply.field("success", true);
     reply.key("prompts");
     reply.array(|list| {
         for prompt in prompts::PROMPTS {
@@ -146,14 +153,17 @@ fn tool_list(request: Value<'_>, registry: &Registry, reply: &mut Writer<'_>) ->
     if allowed.is_some_and(|allowed| allowed.kind() != Kind::Array) {
         return Err(Refusal::WrongAllowed);
     }
-    let after: Option<Name> = mqtt::text(request, "after")?;
+    let after: Option<Name> = request::text(request, "after")?;
     if after.as_deref().is_some_and(|after| registry.look(after, |_| ()).is_none()) {
         return Err(Refusal::GoneAfter);
     }
-    reply.field("success", true);
     reply.key("tools");
     let mut next = None;
-    reply.array(|list| next = format.write_all(registry, allowed, after.as_deref(), list));
+    let is_allowed = |names: [&str; 2]| {
+        let mut listed = allowed.iter().flat_map(|allowed| allowed.items()).filter_map(|item| item.as_text());
+        allowed.is_none() || listed.any(|item| names.iter().any(|name| item == **name))
+    };
+    reply.array(|list| next = format.write_all(registry, &is_allowed, after.as_deref(), list));
     if let Some(next) = next {
         reply.field("next", next.as_str());
     }

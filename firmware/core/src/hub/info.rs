@@ -1,9 +1,13 @@
-//! What the hub tells about itself on `info`.
+//! What the hub publishes about itself on `info`.
+//!
+//! Payloads of a fixed shape (this one, events and notices) are written by serde-json-core. It cannot write JSON text as it
+//! is, nor cut what does not fit: replies and questions, which need both, are written by [`crate::json::Writer`].
 
 use serde::Serialize;
 
+use super::Parts;
+use crate::json::Overflow;
 use crate::limits;
-use crate::link::Status;
 
 #[derive(Serialize)]
 struct Info<'a> {
@@ -37,17 +41,12 @@ struct Limits {
 }
 
 /// Writes the payload of `info`, and returns its length.
-pub(super) fn write(
-    target: &str,
-    tools: usize,
-    link: &Status,
-    buffer: &mut [u8],
-) -> Result<usize, serde_json_core::ser::Error> {
-    link.read(|state, controller| {
+pub(super) fn write(parts: &Parts<'_>, buffer: &mut [u8]) -> Result<usize, Overflow> {
+    parts.status.read(|state, controller| {
         let known = !controller.name.is_empty();
         let info = Info {
             version: env!("CARGO_PKG_VERSION"),
-            target,
+            target: parts.config.target,
             link: state.as_str(),
             controller: known.then(|| Controller {
                 name: &controller.name,
@@ -55,7 +54,7 @@ pub(super) fn write(
                 tools: controller.tools,
                 left_out: controller.left_out,
             }),
-            tools,
+            tools: parts.registry.len(),
             limits: Limits {
                 request: limits::REQUEST,
                 reply: limits::REPLY,
@@ -66,6 +65,6 @@ pub(super) fn write(
                 llm_reply: limits::LLM_REPLY,
             },
         };
-        serde_json_core::to_slice(&info, buffer)
+        serde_json_core::to_slice(&info, buffer).map_err(|_| Overflow)
     })
 }

@@ -18,15 +18,22 @@ enum Reply {
 
 /// Keeps count of the slots. A reply is kept until the broker has acknowledged it, so that it can be sent again if
 /// the broker forgets the session.
-pub(super) struct Replies([Reply; limits::JOBS]);
+pub struct Replies([Reply; limits::JOBS]);
+
+impl Default for Replies {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl Replies {
-    pub(super) const fn new() -> Self {
+    /// All slots are free.
+    pub const fn new() -> Self {
         Self([Reply::Free; limits::JOBS])
     }
 
     /// A connection begins. A fresh session has lost what the last one had not sent; a resumed one repeats it.
-    pub(super) fn connected(&mut self, fresh: bool) {
+    pub(crate) fn connected(&mut self, fresh: bool) {
         for reply in &mut self.0 {
             match reply {
                 Reply::Sent(_) if fresh => *reply = Reply::Written,
@@ -38,39 +45,39 @@ impl Replies {
 
     /// A slot for a request: a free one, or else one whose reply is on its way. That reply then cannot be sent again
     /// should the broker forget the session, but nobody is turned away for it.
-    pub(super) fn free(&self) -> Option<usize> {
+    pub(crate) fn free(&self) -> Option<usize> {
         let position = |is_it: fn(&Reply) -> bool| self.0.iter().position(is_it);
         position(|reply| matches!(reply, Reply::Free))
             .or_else(|| position(|reply| matches!(reply, Reply::Sent(Some(_)))))
     }
 
     /// A slot whose reply is to be sent.
-    pub(super) fn next_written(&self) -> Option<usize> {
+    pub(crate) fn next_written(&self) -> Option<usize> {
         self.0.iter().position(|reply| matches!(reply, Reply::Written))
     }
 
     /// The slot has a request.
-    pub(super) fn taken(&mut self, slot: usize) {
+    pub(crate) fn taken(&mut self, slot: usize) {
         self.set(slot, Reply::Awaited);
     }
 
     /// The slot has a reply.
-    pub(super) fn written(&mut self, slot: usize) {
+    pub(crate) fn written(&mut self, slot: usize) {
         self.set(slot, Reply::Written);
     }
 
     /// The session has the reply.
-    pub(super) fn sent(&mut self, slot: usize, op: Option<Op>) {
+    pub(crate) fn sent(&mut self, slot: usize, op: Option<Op>) {
         self.set(slot, Reply::Sent(op));
     }
 
     /// The slot is free again.
-    pub(super) fn release(&mut self, slot: usize) {
+    pub(crate) fn release(&mut self, slot: usize) {
         self.set(slot, Reply::Free);
     }
 
     /// Frees the slots whose replies the broker has.
-    pub(super) fn acknowledged(&mut self, is_done: impl Fn(&Op) -> bool) {
+    pub(crate) fn acknowledged(&mut self, is_done: impl Fn(&Op) -> bool) {
         for reply in &mut self.0 {
             if let Reply::Sent(Some(op)) = reply
                 && is_done(op)

@@ -1,71 +1,24 @@
-//! What a request asks for, and how one is refused.
+//! Why a request is refused, and the reply that says so.
 
 use core::fmt::{self, Write as _};
 
+use super::REQUESTS;
 use crate::chat::prompts::UnknownPrompt;
 use crate::chat::rule::RuleError;
-use crate::json::{Kind, Overflow, Value, Writer};
+use crate::json::{Overflow, Value, Writer};
 use crate::limits;
+use crate::mqtt::UnusableReplyTo;
+use crate::settings::{self, SettingError};
 use crate::store::StoreError;
 
-/// The requests the hub answers, by the name at the end of their topic.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Request {
-    /// `tool/call`: runs a tool.
-    #[default]
-    ToolCall,
-    /// `tool/list`: tells which tools there are.
-    ToolList,
-    /// `content/put`: keeps a document.
-    ContentPut,
-    /// `content/delete`: forgets a document.
-    ContentDelete,
-    /// `content/list`: tells which documents there are.
-    ContentList,
-    /// `chat`: answers what a person says.
-    Chat,
-    /// `transcript`: answers what was heard, if it was meant for the hub.
-    Transcript,
-    /// `cancel`: ends a conversation's turn.
-    Cancel,
-    /// `prompt/list`: lists the prompts.
-    PromptList,
-    /// `config/get`: tells settings.
-    ConfigGet,
-    /// `config/set`: changes a setting.
-    ConfigSet,
-}
-
-/// All requests by name.
-const REQUESTS: [(&str, Request); 11] = [
-    ("chat", Request::Chat),
-    ("transcript", Request::Transcript),
-    ("cancel", Request::Cancel),
-    ("tool/call", Request::ToolCall),
-    ("tool/list", Request::ToolList),
-    ("prompt/list", Request::PromptList),
-    ("content/put", Request::ContentPut),
-    ("content/delete", Request::ContentDelete),
-    ("content/list", Request::ContentList),
-    ("config/get", Request::ConfigGet),
-    ("config/set", Request::ConfigSet),
-];
-
-impl Request {
-    /// The request called `name`.
-    pub fn named(name: &str) -> Option<Self> {
-        REQUESTS.iter().find(|(known, _)| *known == name).map(|(_, request)| *request)
-    }
-}
-
-/// Why a request is not worked on.
+/// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// All slots are taken.
     Busy,
     /// No such request.
     Unknown,
-    /// A payload of so many bytes.
+    /// The payload has so many bytes.
     TooLarge(usize),
     /// The payload is not a JSON document.
     NotJson(crate::json::Error),
@@ -89,41 +42,41 @@ pub enum Refusal {
     LongText(&'static str, usize),
     /// What is to be deleted is not there.
     Absent,
+    /// There is no such setting.
+    NoSetting,
+    /// The value does not suit the setting.
+    Setting(SettingError),
     /// There is no such rule.
     NoRule,
     /// There is no such prompt.
     NoPrompt,
     /// Nothing was said.
     NoText,
-    /// The conversation waits for an answer.
-    TalkWaits,
-    /// Too many conversations wait for an answer.
-    TalksFull,
-    /// A rule is not one.
+    /// A turn runs in the conversation.
+    ConversationBusy,
+    /// As many turns run as can.
+    TurnsBusy,
+    /// The rule is malformed.
     WrongRule(RuleError),
-    /// A rule has another name than the setting.
+    /// The rule has another name than the setting.
     RuleName,
-    /// A rule is too long.
+    /// The rule is too long.
     LongRule,
-    /// The store does not do it.
+    /// The store failed.
     Store(StoreError),
-    /// The transaction has no room in a reply.
+    /// The transaction does not fit into a reply.
     LongTransaction,
     /// The reply does not fit.
     Unanswerable,
-    /// The Response Topic is none that can be published to.
-    ResponseTopic,
-    /// The Response Topic is too long.
-    LongResponseTopic,
-    /// The Correlation Data is too long.
-    LongCorrelation,
+    /// The reply cannot go where the caller wants it.
+    ReplyTo(UnusableReplyTo),
 }
 
 impl Refusal {
     /// The short name of the refusal, for programs.
     pub const fn error_type(&self) -> &'static str {
         match self {
-            Self::Busy | Self::TalkWaits | Self::TalksFull => "busy",
+            Self::Busy | Self::ConversationBusy | Self::TurnsBusy => "busy",
             Self::Unknown => "unknown_request",
             Self::TooLarge(_) | Self::Unanswerable | Self::LongRule => "too_large",
             Self::NotJson(_) => "invalid_json",
@@ -158,6 +111,15 @@ impl Refusal {
     }
 }
 
+impl From<SettingError> for Refusal {
+    fn from(error: SettingError) -> Self {
+        match error {
+            SettingError::Store(error) => Self::Store(error),
+            error => Self::Setting(error),
+        }
+    }
+}
+
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
@@ -181,24 +143,25 @@ impl fmt::Display for Refusal {
             Self::LongText(name, most) => {
                 write!(f, "'{name}' is too long; at most {most} bytes are possible")
             }
+            Self::NoSetting => {
+                f.write_str("'key' must be one of: ")?;
+                settings::write_keys(f)
+            }
+            Self::Setting(error) => write!(f, "'value' {error}"),
             Self::Absent => f.write_str("There is no such document in the store"),
             Self::NoRule => f.write_str("There is no such rule; 'default' and 'brief' are built in"),
             Self::NoPrompt => write!(f, "{UnknownPrompt}"),
             Self::NoText => f.write_str("'text' must be what the person says"),
-            Self::TalkWaits => {
+            Self::ConversationBusy => {
                 f.write_str("The conversation waits for an answer; try again after it, or cancel it")
             }
-            Self::TalksFull => {
-                write!(f, "{} conversations wait for an answer; try again in a moment", limits::TALKS_AT_ONCE)
+            Self::TurnsBusy => {
+                write!(f, "{} conversations wait for an answer; try again in a moment", limits::TURNS)
             }
             Self::WrongRule(error) => write!(f, "The rule cannot be read: {error}"),
             Self::RuleName => f.write_str("'name' in the rule must be that in the key, after 'rule.'"),
             Self::LongRule => {
-                write!(
-                    f,
-                    "The rule with what it inherits is longer than {} bytes; shorten its prompt",
-                    limits::RULE
-                )
+                write!(f, "The rule is longer than {} bytes; shorten its prompt", limits::RULE)
             }
             Self::Store(error) => write!(f, "Store: {error}"),
             Self::TooLarge(size) => {
@@ -218,44 +181,7 @@ impl fmt::Display for Refusal {
             Self::LongTransaction => {
                 write!(f, "'transaction' is too long; at most {} bytes are possible", limits::TRANSACTION)
             }
-            Self::ResponseTopic => f.write_str("The Response Topic cannot be published to"),
-            Self::LongResponseTopic => {
-                write!(
-                    f,
-                    "The Response Topic is too long; at most {} bytes are possible",
-                    limits::RESPONSE_TOPIC
-                )
-            }
-            Self::LongCorrelation => {
-                write!(
-                    f,
-                    "The Correlation Data is too long; at most {} bytes are possible",
-                    limits::CORRELATION
-                )
-            }
+            Self::ReplyTo(unusable) => write!(f, "{unusable}"),
         }
     }
-}
-
-/// The member `name` of a request, which has to be a string of at most `N` bytes. `None` if it is not there.
-pub(crate) fn text<const N: usize>(
-    request: Value<'_>,
-    name: &'static str,
-) -> Result<Option<heapless::String<N>>, Refusal> {
-    let Some(value) = request.get(name) else { return Ok(None) };
-    let text = value.as_text().ok_or(Refusal::NotText(name))?;
-    text.decode().map(Some).ok_or(Refusal::LongText(name, N))
-}
-
-/// A request's payload as the object it has to be, with the `transaction` that its reply gives back.
-pub(crate) fn read(payload: &[u8]) -> Result<(Value<'_>, Option<Value<'_>>), Refusal> {
-    let request = Value::parse(payload).map_err(Refusal::NotJson)?;
-    if request.kind() != Kind::Object {
-        return Err(Refusal::NotAnObject);
-    }
-    let transaction = request.get("transaction");
-    if transaction.is_some_and(|value| value.text().len() > limits::TRANSACTION) {
-        return Err(Refusal::LongTransaction);
-    }
-    Ok((request, transaction))
 }

@@ -1,0 +1,112 @@
+//! The settings of a running turn: what its rule says, read once when the turn begins.
+
+use core::ops::ControlFlow;
+
+use heapless::String;
+
+use super::provider::Provider;
+use super::rule::{Rule, Tools};
+use crate::limits;
+use crate::tool::Registry;
+
+/// The settings of a running turn. All zeros when new.
+#[derive(Clone, Debug)]
+pub struct TurnSettings {
+    /// Who is asked.
+    pub provider: Provider,
+    /// With which model.
+    pub model: String<{ limits::MODEL }>,
+    /// The system prompt, its template filled in.
+    pub system: String<{ limits::PROMPT }>,
+    /// Most tokens of an answer.
+    pub max_tokens: u32,
+    /// See [`Rule::temperature`].
+    pub temperature: Option<f64>,
+    /// See [`Rule::thinking`].
+    pub thinking: Option<bool>,
+    /// What the model may call.
+    pub tools: ToolAccess,
+}
+
+impl TurnSettings {
+    /// Of no turn.
+    pub const fn new() -> Self {
+        Self {
+            provider: Provider::Anthropic,
+            model: String::new(),
+            system: String::new(),
+            max_tokens: 0,
+            temperature: None,
+            thinking: None,
+            tools: ToolAccess::OFF,
+        }
+    }
+
+    /// Takes over what `rule` says, all but the system prompt. A rule that sets no limit to the rounds of calls has
+    /// `max_iterations`.
+    pub fn apply(&mut self, rule: &Rule<'_>, max_iterations: u8) {
+        self.provider = rule.provider;
+        // It fits: the rule was checked for that.
+        self.model = String::try_from(rule.model.escaped()).unwrap_or_default();
+        self.max_tokens = rule.max_tokens;
+        self.temperature = rule.temperature;
+        self.thinking = rule.thinking;
+        self.tools.apply(&rule.tools, max_iterations);
+    }
+}
+
+impl Default for TurnSettings {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Which tools the model may call, and how often.
+#[derive(Clone, Debug)]
+pub struct ToolAccess {
+    /// Whether it may call any.
+    pub enabled: bool,
+    /// Whether it may call only those in `names`.
+    is_limited: bool,
+    /// The names of those it may call, each followed by a line feed.
+    names: String<{ limits::ALLOWED_TOOLS }>,
+    /// How many rounds of calls it may ask for.
+    pub max_iterations: u8,
+}
+
+// A rule as long as can be has room for at most so many names that a tool can have, with three signs around each.
+const _: () =
+    assert!(limits::ALLOWED_TOOLS >= limits::RULE.div_ceil(limits::TOOL_NAME + 3) * (limits::TOOL_NAME + 1));
+
+impl ToolAccess {
+    const OFF: Self = Self { enabled: false, is_limited: false, names: String::new(), max_iterations: 0 };
+
+    fn apply(&mut self, tools: &Tools<'_>, max_iterations: u8) {
+        self.enabled = tools.enabled;
+        self.max_iterations = tools.max_iterations.unwrap_or(max_iterations);
+        self.is_limited = tools.allowed.is_some();
+        self.names.clear();
+        let names = tools.allowed.iter().flat_map(|allowed| allowed.items());
+        for name in names.filter_map(|name| name.as_text()?.decode::<{ limits::TOOL_NAME }>()) {
+            // What is longer, or has a line feed in it, is no tool's name. There is room for all others.
+            if !name.contains('\n') {
+                let _ = self.names.push_str(&name).and_then(|()| self.names.push('\n'));
+            }
+        }
+    }
+
+    /// Whether there is a tool that the model may call.
+    pub fn has_some(&self, registry: &Registry) -> bool {
+        let mut has_some = false;
+        registry.each(|name, tool| {
+            has_some = self.allows([name, tool.name]);
+            if has_some { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        has_some
+    }
+
+    /// Whether the model may call the tool of these names, final and undecorated.
+    pub fn allows(&self, names: [&str; 2]) -> bool {
+        self.enabled && (!self.is_limited || self.names.lines().any(|allowed| names.contains(&allowed)))
+    }
+}

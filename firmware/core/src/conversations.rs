@@ -1,0 +1,199 @@
+//! Keeps conversations: what was said in each, and in which a turn runs right now.
+//!
+//! There are [`limits::CONVERSATIONS`]; a new one evicts the one that was silent for longest. In [`limits::TURNS`] of them a
+//! turn can run at the same time, so that the other jobs stay free for those who call tools directly.
+
+use core::cell::{Cell, RefCell};
+
+use embassy_sync::blocking_mutex::raw::NoopRawMutex;
+use embassy_sync::mutex::{Mutex, MutexGuard};
+use embassy_sync::signal::Signal;
+use heapless::String;
+
+use crate::chat::{Ask, History, TurnSettings, provider};
+use crate::limits;
+use crate::questions::TurnId;
+use crate::tool::Registry;
+
+/// The name of a conversation.
+pub type ConversationId = String<{ limits::CONVERSATION }>;
+
+/// One conversation that is remembered.
+struct Conversation {
+    id: RefCell<ConversationId>,
+    /// When its last turn began, in turns of the whole hub; 0 if it never had one.
+    last_turn: Cell<u32>,
+    /// The conversation that evicts this one as soon as its first turn begins.
+    successor: RefCell<Option<ConversationId>>,
+    /// The turn that runs in it, if one does.
+    running: Cell<Option<TurnId>>,
+    cancelled: Signal<NoopRawMutex, ()>,
+    history: Mutex<NoopRawMutex, History>,
+}
+
+impl Conversation {
+    const fn new() -> Self {
+        Self {
+            id: RefCell::new(ConversationId::new()),
+            last_turn: Cell::new(0),
+            successor: RefCell::new(None),
+            running: Cell::new(None),
+            cancelled: Signal::new(),
+            history: Mutex::new(History::new()),
+        }
+    }
+
+    /// Whether what was said in this conversation is kept here.
+    fn has(&self, id: &str) -> bool {
+        self.last_turn.get() > 0 && self.id.try_borrow().is_ok_and(|name| name.as_str() == id)
+    }
+
+    /// Whether this conversation is about to take the place of the one that is kept here.
+    fn has_successor(&self, id: &str) -> bool {
+        self.successor.try_borrow().is_ok_and(|successor| successor.as_deref() == Some(id))
+    }
+
+    fn set_successor(&self, id: Option<ConversationId>) {
+        if let Ok(mut successor) = self.successor.try_borrow_mut() {
+            *successor = id;
+        }
+    }
+
+    /// Whether a turn of this conversation runs here.
+    fn runs(&self, id: &str) -> bool {
+        let is_evicted = self.successor.try_borrow().is_ok_and(|successor| successor.is_some());
+        let is_it = if is_evicted { self.has_successor(id) } else { self.has(id) };
+        is_it && self.running.get().is_some()
+    }
+}
+
+/// Why no turn can begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occupied {
+    /// A turn runs in that very conversation.
+    Conversation,
+    /// As many turns run as can.
+    Hub,
+}
+
+/// All conversations of a hub.
+pub struct Conversations {
+    kept: [Conversation; limits::CONVERSATIONS],
+    /// Of the turns that run, by [`TurnId`].
+    settings: [Mutex<NoopRawMutex, TurnSettings>; limits::TURNS],
+    /// Turns of the whole hub so far.
+    turns: Cell<u32>,
+}
+
+impl Conversations {
+    /// None yet.
+    pub const fn new() -> Self {
+        Self {
+            kept: [const { Conversation::new() }; limits::CONVERSATIONS],
+            settings: [const { Mutex::new(TurnSettings::new()) }; limits::TURNS],
+            turns: Cell::new(0),
+        }
+    }
+
+    /// Reserves a conversation, a new one if there is none of that name, for a turn. Nothing is evicted for it before the
+    /// turn [begins](Reserved::begin).
+    pub fn reserve(&self, id: &ConversationId) -> Result<Reserved<'_>, Occupied> {
+        let known = self.kept.iter().find(|kept| kept.has(id) || kept.has_successor(id));
+        if known.is_some_and(|known| known.running.get().is_some()) {
+            return Err(Occupied::Conversation);
+        }
+        let is_free = |turn: &TurnId| self.kept.iter().all(|kept| kept.running.get() != Some(*turn));
+        let (turn, settings) =
+            (0..).map(TurnId).zip(&self.settings).find(|(turn, _)| is_free(turn)).ok_or(Occupied::Hub)?;
+        let idle = self.kept.iter().filter(|kept| kept.running.get().is_none());
+        let oldest = || idle.min_by_key(|kept| kept.last_turn.get());
+        let conversation = known.or_else(oldest).ok_or(Occupied::Hub)?;
+        conversation.set_successor(known.is_none().then(|| id.clone()));
+        conversation.running.set(Some(turn));
+        conversation.cancelled.reset();
+        self.turns.set(self.turns.get().saturating_add(1));
+        Ok(Reserved { turn, conversation, settings, number: self.turns.get() })
+    }
+
+    /// Cancels the turn that runs in a conversation. Returns whether there is one.
+    pub fn cancel(&self, id: &str) -> bool {
+        let running = self.kept.iter().find(|kept| kept.runs(id));
+        running.map(|running| running.cancelled.signal(())).is_some()
+    }
+
+    /// Writes the next question of a running turn to its model; see [`provider::write_to_fit`].
+    pub(crate) fn compose(
+        &self,
+        turn: TurnId,
+        registry: &Registry,
+        all_tools: bool,
+        buffer: &mut [u8],
+    ) -> Option<usize> {
+        let conversation = self.kept.iter().find(|kept| kept.running.get() == Some(turn))?;
+        let settings = self.settings.get(usize::from(turn.0))?.try_lock().ok()?;
+        let history = conversation.history.try_lock().ok()?;
+        provider::write_to_fit(Ask::new(&settings, &history, registry), all_tools, buffer)
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&self) {
+        for conversation in &self.kept {
+            conversation.last_turn.set(0);
+            conversation.running.set(None);
+            conversation.set_successor(None);
+        }
+    }
+}
+
+impl Default for Conversations {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A conversation that is reserved for a turn, until this is dropped.
+pub struct Reserved<'a> {
+    /// The turn.
+    pub turn: TurnId,
+    conversation: &'a Conversation,
+    settings: &'a Mutex<NoopRawMutex, TurnSettings>,
+    /// Which turn of the whole hub it is.
+    number: u32,
+}
+
+/// What a turn works on. Nobody else changes it.
+pub type Contents<'a> = (MutexGuard<'a, NoopRawMutex, History>, MutexGuard<'a, NoopRawMutex, TurnSettings>);
+
+impl Reserved<'_> {
+    /// The turn begins. Now, and not before, a conversation that was kept here is evicted.
+    pub fn begin(&self, history: &mut History) {
+        let successor = self.conversation.successor.try_borrow_mut().ok().and_then(|mut id| id.take());
+        if let (Some(successor), Ok(mut id)) = (successor, self.conversation.id.try_borrow_mut()) {
+            history.clear();
+            *id = successor;
+        }
+        self.conversation.last_turn.set(self.number);
+    }
+
+    /// What was said, and the settings of the turn. They must not be held while the model is asked.
+    pub async fn contents(&self) -> Contents<'_> {
+        (self.conversation.history.lock().await, self.settings.lock().await)
+    }
+
+    /// The same, if nobody else holds them.
+    pub fn try_contents(&self) -> Option<Contents<'_>> {
+        Some((self.conversation.history.try_lock().ok()?, self.settings.try_lock().ok()?))
+    }
+
+    /// Waits until somebody cancels the turn.
+    pub async fn cancelled(&self) {
+        self.conversation.cancelled.wait().await;
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        self.conversation.running.set(None);
+        self.conversation.set_successor(None);
+    }
+}

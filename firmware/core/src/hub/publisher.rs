@@ -1,0 +1,247 @@
+//! Publishes what the hub has to say, in the order of urgency, as far as the broker takes it.
+
+use core::cell::Cell;
+
+use minimq::{Io, Property, Publication, QoS};
+
+use super::events::Event;
+use super::{Parts, info};
+use crate::json::{Overflow, Value};
+use crate::limits;
+use crate::log::{debug, warn};
+use crate::mqtt::{Connection, Lost, Payload, ReplyTo, Sent, Topics};
+use crate::notice::Notice;
+use crate::questions::{Due, Recipient, Unanswered};
+use crate::request::{Intake, Refusal};
+
+/// Exactly once, so that a caller gets one answer even if the connection breaks while it is sent.
+const REPLY_QOS: QoS = QoS::ExactlyOnce;
+
+/// Publishes what the hub has to say. Outlives connections.
+pub(super) struct Publisher<'a> {
+    pub(super) topics: Topics<'a>,
+    parts: &'a Parts<'a>,
+    /// Takes requests, and keeps account of their replies.
+    pub(super) intake: Intake,
+    online_is_due: bool,
+    pub(super) info_is_due: bool,
+    /// An event for which there was no room.
+    event: Option<Event>,
+    /// A notice for which there was no room.
+    notice: Option<Notice>,
+}
+
+impl<'a> Publisher<'a> {
+    pub(super) fn new(parts: &'a Parts<'a>) -> Self {
+        Self {
+            topics: Topics::new(parts.config.id),
+            parts,
+            intake: Intake::default(),
+            online_is_due: true,
+            info_is_due: true,
+            event: None,
+            notice: None,
+        }
+    }
+
+    /// A connection begins, in a `fresh` session or not.
+    pub(super) fn connected(&mut self, fresh: bool) {
+        self.intake.connected(fresh);
+        self.online_is_due = true;
+        self.info_is_due = true;
+    }
+
+    /// Whether something waits for room.
+    pub(super) const fn has_backlog(&self) -> bool {
+        self.event.is_some() || self.notice.is_some()
+    }
+
+    /// Publishes everything that is due, as far as there is room.
+    pub(super) async fn publish<IO: Io>(
+        &mut self,
+        connection: &mut Connection<'_, '_, IO>,
+    ) -> Result<(), Lost> {
+        while let Some(slot) = self.parts.slots.try_answered() {
+            self.intake.replies.written(slot);
+        }
+        self.publish_online(connection).await?;
+        self.publish_info(connection).await?;
+        self.publish_replies(connection).await?;
+        // Before events and notices: a question wants all of the buffer.
+        self.publish_questions(connection).await?;
+        self.publish_events(connection).await?;
+        self.publish_notices(connection).await
+    }
+
+    async fn publish_online<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
+        if self.online_is_due {
+            let topic = self.topics.availability();
+            let mut payload = |buffer: &mut [u8]| copy(b"online", buffer);
+            let online = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce).retain();
+            self.online_is_due = matches!(connection.publish(online).await?, Sent::Later);
+        }
+        Ok(())
+    }
+
+    async fn publish_info<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
+        if self.info_is_due && !self.online_is_due {
+            let topic = self.topics.info();
+            let mut payload = |buffer: &mut [u8]| info::write(self.parts, buffer);
+            let info = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce).retain();
+            let sent = connection.publish(info).await?;
+            if let Sent::Never = sent {
+                warn!("mqtt: the hub's info is larger than the broker takes");
+            }
+            self.info_is_due = matches!(sent, Sent::Later);
+        }
+        Ok(())
+    }
+
+    /// Publishes the replies that are written, and frees the slots of those that the broker has.
+    async fn publish_replies<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
+        let replies = &mut self.intake.replies;
+        replies.acknowledged(|op| !connection.is_pending(op));
+        while let Some(slot) = replies.next_written() {
+            let Some(job) = self.parts.slots.job(slot).await else { break };
+            let taken = Cell::new(false);
+            let mut payload = |buffer: &mut [u8]| {
+                let length = copy(job.reply(), buffer)?;
+                taken.set(true);
+                Ok(length)
+            };
+            let reply = job.reply_to.publication(Payload(&mut payload)).qos(REPLY_QOS);
+            match connection.publish(reply).await {
+                Ok(Sent::Now(Some(op))) => {
+                    debug!("mqtt: answered after {} us", job.received.elapsed().as_micros());
+                    replies.sent(slot, Some(op));
+                }
+                // A broker without QoS 1 acknowledges nothing.
+                Ok(Sent::Now(None)) => replies.release(slot),
+                Ok(Sent::Later) => break,
+                Ok(Sent::Never) => {
+                    warn!("mqtt: a reply of {} bytes is more than the broker takes", job.reply().len());
+                    replies.release(slot);
+                    Self::refuse(connection, &job.reply_to, Refusal::Unanswerable, None).await?;
+                }
+                Err(lost) => {
+                    // Once it was written into the session, a resumed one repeats it.
+                    if taken.get() {
+                        replies.sent(slot, None);
+                    }
+                    return Err(lost);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers a request with a refusal, now or never.
+    pub(super) async fn refuse<IO: Io>(
+        connection: &mut Connection<'_, '_, IO>,
+        reply_to: &ReplyTo,
+        refusal: Refusal,
+        transaction: Option<Value<'_>>,
+    ) -> Result<(), Lost> {
+        let topic = reply_to.topic.as_str();
+        let words = refusal.words();
+        // With no room for an acknowledged message, one without acknowledgement has to do: it needs little, for a moment.
+        for qos in [REPLY_QOS, QoS::AtMostOnce] {
+            let mut payload = |buffer: &mut [u8]| refusal.write(transaction, buffer);
+            let reply = reply_to.publication(Payload(&mut payload)).qos(qos);
+            if let Sent::Now(_) = connection.publish(reply).await? {
+                warn!("mqtt: a request was refused: {} (answered on {})", words.as_str(), topic);
+                return Ok(());
+            }
+        }
+        warn!(
+            "mqtt: a request was refused as {}, and even that could not be sent to {}",
+            refusal.error_type(),
+            topic
+        );
+        Ok(())
+    }
+
+    async fn publish_questions<IO: Io>(&self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
+        for due in self.parts.questions.all_due() {
+            // With other packets in it the buffer may have no room for all tools. They leave soon, and then it has; only on a
+            // line that is never quiet the question goes out with those that fit.
+            let all_tools = !connection.is_quiet() && due.age() < limits::QUESTION_DELAY;
+            let mut sent = self.publish_question(connection, &due, all_tools).await?;
+            if matches!(sent, Sent::Never) && all_tools && connection.is_quiet() {
+                // It became quiet meanwhile, and there is room.
+                sent = self.publish_question(connection, &due, false).await?;
+            }
+            match sent {
+                Sent::Now(_) => due.sent(),
+                // Another one may be shorter.
+                Sent::Later => {}
+                Sent::Never => {
+                    let topic = self.topics.question(due.recipient());
+                    warn!("mqtt: a question on {} does not fit into a packet", topic.as_str());
+                    due.failed(Unanswered::LongQuestion);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn publish_question<IO: Io>(
+        &self,
+        connection: &mut Connection<'_, '_, IO>,
+        due: &Due<'_>,
+        all_tools: bool,
+    ) -> Result<Sent, Lost> {
+        let topic = self.topics.question(due.recipient());
+        let reply_topic = self.topics.answer(due.recipient());
+        let number = due.number().to_be_bytes();
+        let seconds = u32::try_from(due.patience().as_secs()).unwrap_or(u32::MAX).max(1);
+        let properties = [
+            Property::ResponseTopic(&reply_topic),
+            Property::CorrelationData(&number),
+            // Nobody is to work on what nobody waits for any more.
+            Property::MessageExpiryInterval(seconds),
+        ];
+        let Parts { conversations, registry, .. } = self.parts;
+        let mut payload = |buffer: &mut [u8]| {
+            let written = match due.recipient() {
+                Recipient::Search => due.copy(buffer),
+                Recipient::Model { turn, .. } => conversations.compose(turn, registry, all_tools, buffer),
+            };
+            written.ok_or(Overflow)
+        };
+        let question = Publication::new(&topic, Payload(&mut payload)).qos(REPLY_QOS).properties(&properties);
+        connection.publish(question).await
+    }
+
+    async fn publish_events<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
+        while let Some(event) = self.event.take().or_else(|| self.parts.events.next()) {
+            let topic = event.topic(&self.topics);
+            let mut payload = |buffer: &mut [u8]| event.write(buffer);
+            let publication = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce);
+            if let Sent::Later = connection.publish(publication).await? {
+                self.event = Some(event);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn publish_notices<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
+        let topic = self.topics.log();
+        while let Some(notice) = self.notice.take().or_else(|| self.parts.notices.next()) {
+            let mut payload = |buffer: &mut [u8]| notice.write(buffer);
+            let publication = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce);
+            if let Sent::Later = connection.publish(publication).await? {
+                self.notice = Some(notice);
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Copies a payload, and returns its length.
+fn copy(payload: &[u8], buffer: &mut [u8]) -> Result<usize, Overflow> {
+    buffer.get_mut(..payload.len()).ok_or(Overflow)?.copy_from_slice(payload);
+    Ok(payload.len())
+}

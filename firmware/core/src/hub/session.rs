@@ -1,0 +1,160 @@
+//! The hub's session with the broker: hands over what arrives, and has published what the hub has to say.
+
+use core::convert::Infallible;
+
+use embassy_futures::select::{Either5, select, select5};
+use embassy_futures::yield_now;
+use minimq::{
+    Buffers, ConfigBuilder, ConfigError, Io, QoS, RetainHandling, SubscriptionOptions, TopicFilter, Will,
+};
+
+use super::Parts;
+use super::publisher::Publisher;
+use crate::config::Config;
+use crate::json::Value;
+use crate::limits;
+use crate::log::{debug, error, info, warn};
+use crate::mqtt::{Client, Connection, Lost, Memory, Received, Role, Topics};
+use crate::platform::Dial;
+use crate::questions::Number;
+use crate::request::Refused;
+
+const ROLE: Role = Role {
+    log: "mqtt",
+    refused: "it does not let the hub subscribe; check its access rules",
+    unsteady: "connection lost again, by the broker or the network; another hub may have the same id",
+    oversize: true,
+};
+
+/// Keeps a session with the broker for ever. Whatever the broker does, it comes back, after a wait that grows with each
+/// failure.
+pub(super) async fn run<D: Dial>(memory: &mut Memory, dial: &mut D, seed: u64, parts: &Parts<'_>) -> ! {
+    let Config { broker, id, .. } = parts.config;
+    let mut client = match config(memory, parts.config) {
+        Ok(config) => Client::new(config, ROLE, seed),
+        Err(_) => {
+            error!("mqtt: the settings of the broker do not fit; the hub stays offline");
+            core::future::pending().await
+        }
+    };
+    let mut publisher = Publisher::new(parts);
+    loop {
+        let ended = match client.connect(dial, broker).await {
+            Ok(mut connection) => {
+                info!("mqtt: connected to {}:{} as {}", broker.host, broker.port, id.as_str());
+                let Err(lost) = serve(&mut connection, &mut publisher, parts).await;
+                parts.questions.disconnected();
+                Ok(lost)
+            }
+            Err(failure) => Err(failure),
+        };
+        let failure = ended.map_or_else(|failure| failure, |lost| client.disconnected(lost));
+        client.wait(broker, failure).await;
+    }
+}
+
+fn config<'m>(memory: &'m mut Memory, config: &Config<'m>) -> Result<ConfigBuilder<'m>, ConfigError> {
+    let mut client_id = heapless::String::<{ limits::CLIENT_ID }>::new();
+    for part in ["hearthwave-", config.id.as_str()] {
+        client_id.push_str(part).map_err(|_| ConfigError::ClientIdTooLong)?;
+    }
+    // At QoS 0, which every broker takes. It is retained, so that nobody misses it.
+    let will = Will::new(&Topics::new(config.id).availability(), b"offline", &[])?.retained();
+    let builder = ConfigBuilder::new(Buffers::new(&mut memory.receive, &mut memory.send))
+        .client_id(&client_id)?
+        .keepalive_interval(limits::MQTT_KEEPALIVE)
+        .session_expiry_interval(limits::MQTT_SESSION_EXPIRY)
+        .autodowngrade_qos()
+        .will(will)?;
+    match config.broker.login {
+        Some((user, password)) => builder.auth(user, password.as_bytes()),
+        None => Ok(builder),
+    }
+}
+
+/// Serves one connection until it ends.
+async fn serve<IO: Io>(
+    connection: &mut Connection<'_, '_, IO>,
+    publisher: &mut Publisher<'_>,
+    parts: &Parts<'_>,
+) -> Result<Infallible, Lost> {
+    publisher.connected(connection.is_fresh());
+    parts.questions.connected(connection.is_fresh());
+    loop {
+        subscribe(connection, &publisher.topics).await?;
+        // Whoever reads "online" may ask at once, so the hub listens first.
+        if connection.is_subscribed() {
+            publisher.publish(connection).await?;
+        }
+        // What waits for room is published when there is some, and not before.
+        let can_publish = connection.is_subscribed() && !publisher.has_backlog();
+        let news = async {
+            match can_publish {
+                true => select(parts.events.ready(), parts.notices.ready()).await,
+                false => core::future::pending().await,
+            }
+        };
+        let woken = select5(
+            connection.receive(),
+            parts.slots.answered(),
+            parts.status.changed(),
+            parts.questions.due(),
+            news,
+        );
+        let refused = match woken.await {
+            Either5::First(received) => match received? {
+                Some(received) if publisher.topics.is_answer(received.message.topic()) => {
+                    parts.questions.ready().await;
+                    take_answer(&received, parts);
+                    None
+                }
+                Some(received) => publisher.intake.take(&received, &publisher.topics, parts.slots),
+                None => None,
+            },
+            Either5::Second(slot) => {
+                publisher.intake.replies.written(slot);
+                None
+            }
+            Either5::Third(()) => {
+                publisher.info_is_due = true;
+                None
+            }
+            // Published in the next round.
+            Either5::Fourth(()) | Either5::Fifth(_) => None,
+        };
+        // A broker can send many requests at once: the workers come first, or the slots would run out.
+        yield_now().await;
+        if let Some(Refused { reply_to, refusal, transaction }) = refused {
+            let transaction = transaction.as_ref().and_then(|text| Value::parse(text.as_bytes()).ok());
+            Publisher::refuse(connection, &reply_to, refusal, transaction).await?;
+        }
+    }
+}
+
+async fn subscribe<IO: Io>(connection: &mut Connection<'_, '_, IO>, topics: &Topics<'_>) -> Result<(), Lost> {
+    let options = SubscriptionOptions::default()
+        // Exactly once, for callers who ask for it.
+        .maximum_qos(QoS::ExactlyOnce)
+        // A request that somebody retained by mistake must not run at every reconnect.
+        .retain_behavior(RetainHandling::Never)
+        .ignore_local_messages();
+    let (requests, [search, model]) = (topics.requests(), topics.answers());
+    let filters = [&requests, &search, &model].map(|topic| TopicFilter::new(topic).options(options));
+    connection.subscribe(&filters).await
+}
+
+/// Takes the answer to a question.
+fn take_answer(received: &Received<'_>, parts: &Parts<'_>) {
+    let message = &received.message;
+    let number = message.correlation_data().and_then(|data| data.try_into().ok()).map(Number::from_be_bytes);
+    match number {
+        None => {
+            warn!(
+                "mqtt: an answer on {} without the question's Correlation Data was dropped",
+                message.topic()
+            )
+        }
+        Some(number) if parts.questions.answer(number, message.payload(), received.size) => {}
+        Some(_) => debug!("mqtt: an answer on {} came too late", message.topic()),
+    }
+}

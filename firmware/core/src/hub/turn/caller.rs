@@ -1,0 +1,86 @@
+//! Whoever waits for the reply of a turn: what the request says, and what the reply gives back.
+
+use crate::conversations::ConversationId;
+use crate::json::{Text, Value, Writer};
+use crate::limits;
+use crate::request::{self, Refusal};
+
+/// Whoever waits for the reply.
+pub(in crate::hub) struct Caller<'a> {
+    /// The conversation.
+    pub(super) id: ConversationId,
+    pub(super) request: Value<'a>,
+    satellite: Option<Value<'a>>,
+    transaction: Option<Value<'a>>,
+    /// Whether the answer is spoken by a satellite.
+    pub(super) is_speech: bool,
+}
+
+impl<'a> Caller<'a> {
+    /// As far as is known without reading the request.
+    pub(in crate::hub) const fn new(request: Value<'a>, transaction: Option<Value<'a>>) -> Self {
+        Self { id: ConversationId::new(), request, satellite: None, transaction, is_speech: false }
+    }
+
+    /// Reads the request. Returns what the person says.
+    pub(super) fn read(&mut self) -> Result<Text<'a>, Refusal> {
+        let text = self.request.get("text").and_then(|text| text.as_text()).ok_or(Refusal::NoText)?;
+        self.satellite = self.request.get("satellite");
+        if self.satellite.is_some_and(|satellite| satellite.text().len() > limits::SATELLITE) {
+            return Err(Refusal::LongText("satellite", limits::SATELLITE));
+        }
+        self.id = match request::text(self.request, "conversation")? {
+            Some(id) => id,
+            None => self.usual_conversation(),
+        };
+        Ok(text)
+    }
+
+    /// The conversation of those who name none: people who speak from one place go on with what was said there.
+    fn usual_conversation(&self) -> ConversationId {
+        let name = self.satellite.and_then(|satellite| satellite.get("id").unwrap_or(satellite).as_text());
+        let name = name.and_then(|name| name.decode()).filter(|name: &ConversationId| !name.is_empty());
+        name.unwrap_or_else(|| ConversationId::try_from("default").unwrap_or_default())
+    }
+
+    /// Writes a reply: what `write` adds, which has to leave room for so many bytes, and what the caller gets back.
+    pub(super) fn write(
+        &self,
+        reply: &mut [u8],
+        write: impl FnOnce(usize, &mut Writer<'_>),
+    ) -> Result<usize, Refusal> {
+        let mut writer = Writer::new(reply);
+        let object = writer.open();
+        let before = writer.mark();
+        self.write_back(&mut writer);
+        let reserved = writer.since(before).len() + 8;
+        writer.rewind(before);
+        write(reserved, &mut writer);
+        self.write_back(&mut writer);
+        writer.close(object);
+        writer.finish().map_err(|_| Refusal::Unanswerable)
+    }
+
+    fn write_back(&self, out: &mut Writer<'_>) {
+        out.field("conversation", self.id.as_str());
+        if let Some(satellite) = self.satellite {
+            out.field("satellite", satellite);
+        }
+        if let Some(transaction) = self.transaction {
+            out.field("transaction", transaction);
+        }
+    }
+
+    /// Writes the reply to what was heard and not said to the hub.
+    pub(super) fn write_ignored(&self, reply: &mut [u8]) -> Result<usize, Refusal> {
+        let mut writer = Writer::new(reply);
+        writer.object(|out| {
+            out.field("success", true);
+            out.field("addressed", false);
+            if let Some(transaction) = self.transaction {
+                out.field("transaction", transaction);
+            }
+        });
+        writer.finish().map_err(|_| Refusal::Unanswerable)
+    }
+}

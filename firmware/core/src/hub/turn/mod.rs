@@ -1,0 +1,306 @@
+//! `request/chat` and `request/transcript`: drives a turn of a conversation, from what a person said to the reply.
+//!
+//! ```text
+//!                        chat::Turn                      decides: ask, run, finish (pure)
+//!                            ▲ │ Input, Step
+//!   request ──► Caller ──► Driver ──► reply              drives: this module
+//!                  begin ▲   │ │
+//!      rule, settings ───┘   │ └──► tool::execute        runs the calls
+//!                            ▼
+//!   Conversations ◄──── Questions ──► publisher ──► broker ──► model
+//!   keeps: history,     carries: one question and
+//!   settings            its answer
+//! ```
+//!
+//! A turn begins ([`begin`]) with the rule, which is read once into the settings that [`Conversations`] keeps beside the
+//! history. From then on [`Driver`] does what [`Turn`] decides: it asks the model through [`Questions`] and waits, or
+//! executes a call. The question to a model is as large as a packet may be, so it is nowhere kept: the publisher has it
+//! composed from history and settings when there is room to send it. When the turn is over, its ending is the reply.
+//!
+//! [`Conversations`]: crate::conversations::Conversations
+//! [`Questions`]: crate::questions::Questions
+
+mod begin;
+mod caller;
+pub(super) mod rule;
+
+use core::fmt::{Display, Write as _};
+use core::pin::{Pin, pin};
+
+use embassy_futures::select::{Either, Either3, select, select3};
+use embassy_time::{Instant, Timer};
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+use heapless::String;
+
+pub(super) use self::caller::Caller;
+use super::Parts;
+use super::events::Event;
+use crate::chat::{
+    Context, Ending, Failed, History, Input, Reason, Step, Turn, TurnSettings, provider, wake,
+};
+use crate::conversations::{Occupied, Reserved};
+use crate::json::{Text, Writer};
+use crate::limits;
+use crate::log::{error, info, warn};
+use crate::notice::Level;
+use crate::platform::Platform;
+use crate::questions::{Recipient, Unanswered};
+use crate::request::Refusal;
+use crate::settings;
+use crate::store::Store;
+use crate::tool::{self, Name};
+use crate::tools::Toolbox;
+
+/// Answers what a person says. Writes the whole reply, and returns its length.
+///
+/// What was only heard is answered if it begins with a wake phrase, and the answer `is_speech` then.
+pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
+    mut caller: Caller<'_>,
+    is_heard: bool,
+    is_speech: &mut bool,
+    parts: &Parts<'_>,
+    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+    reply: &mut [u8],
+) -> Result<usize, Refusal> {
+    let text = caller.read()?;
+    let mut said = Said { text, skip: 0 };
+    if is_heard {
+        let phrases = settings::WAKE_PHRASES.value(&mut *toolbox.store.lock().await, parts.config).await;
+        let text = text.decode_into(reply).ok_or(Refusal::LongText("text", limits::REPLY))?;
+        let Some(skip) = wake::addressed(text, &phrases) else { return caller.write_ignored(reply) };
+        said.skip = skip;
+        caller.is_speech = true;
+        *is_speech = true;
+    }
+    let answered = {
+        let driving: Pin<&mut dyn Future<Output = _>> = pin!(drive(&caller, said, parts, toolbox, reply));
+        driving.await
+    };
+    match answered {
+        // Satellites say something, whatever happens.
+        Err(refusal) if *is_speech => {
+            warn!("chat: what was heard is not answered: {}", refusal.words().as_str());
+            caller.write(reply, |_, out| out.field("text", spoken(&refusal)))
+        }
+        answered => answered,
+    }
+}
+
+/// What a person hears whose request is refused.
+const fn spoken(refusal: &Refusal) -> &'static str {
+    match refusal {
+        // Only the wake phrase was said.
+        Refusal::NoText => "Yes?",
+        Refusal::ConversationBusy => "One moment, I am still busy with your last question.",
+        Refusal::TurnsBusy => "One moment, I am talking with others.",
+        Refusal::NoPrompt => "Sorry, I do not know that prompt.",
+        _ => "Sorry, something is wrong with my settings.",
+    }
+}
+
+/// What is to be done next.
+enum Next {
+    Ask,
+    Run,
+    /// Nothing: the reply is written, and has this length.
+    Done(usize),
+}
+
+/// Drives a turn from what was said to the reply.
+async fn drive<P: Platform, F: MultiwriteNorFlash>(
+    caller: &Caller<'_>,
+    said: Said<'_>,
+    parts: &Parts<'_>,
+    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+    reply: &mut [u8],
+) -> Result<usize, Refusal> {
+    let conversation = parts.conversations.reserve(&caller.id).map_err(|occupied| match occupied {
+        Occupied::Conversation => Refusal::ConversationBusy,
+        Occupied::Hub => Refusal::TurnsBusy,
+    })?;
+    let driver = Driver { parts, toolbox, conversation, caller };
+    // Each behind a pointer, for stack frames of their own.
+    let mut turn = {
+        let begin: Pin<&mut dyn Future<Output = _>> = pin!(driver.begin(said, reply));
+        begin.await?
+    };
+    driver.push_event("started", None);
+    let until = Instant::now() + limits::CHAT_TIMEOUT;
+    let mut next = Ok(Next::Ask);
+    let answered = loop {
+        next = match next {
+            Ok(Next::Ask) => {
+                let ask: Pin<&mut dyn Future<Output = _>> = pin!(driver.ask(&mut turn, until, reply));
+                ask.await
+            }
+            Ok(Next::Run) => {
+                let run: Pin<&mut dyn Future<Output = _>> = pin!(driver.run(&mut turn, until, reply));
+                run.await
+            }
+            Ok(Next::Done(length)) => break Ok(length),
+            Err(refusal) => break Err(refusal),
+        };
+    };
+    driver.push_event("done", None);
+    answered
+}
+
+/// Drives one turn.
+struct Driver<'a, P, S> {
+    parts: &'a Parts<'a>,
+    toolbox: &'a Toolbox<'a, P, S>,
+    conversation: Reserved<'a>,
+    caller: &'a Caller<'a>,
+}
+
+impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
+    /// Asks the model, and takes its answer in.
+    async fn ask(&self, turn: &mut Turn, until: Instant, reply: &mut [u8]) -> Result<Next, Refusal> {
+        self.push_event("waiting", None);
+        let provider = self.conversation.contents().await.1.provider.name();
+        let recipient = Recipient::Model { provider, turn: self.conversation.turn };
+        let left = until.saturating_duration_since(Instant::now());
+        let patience = left.min(limits::LLM_TIMEOUT);
+        let asked = {
+            let answer = |payload: &[u8]| self.take(turn, Happened::Answer(payload), reply);
+            let asking = self.toolbox.questions.ask(recipient, patience, |_| {}, answer);
+            match select(self.conversation.cancelled(), asking).await {
+                Either::First(()) => Err(Happened::Cancelled),
+                Either::Second(asked) => asked.map_err(Happened::Unanswered),
+            }
+        };
+        asked.unwrap_or_else(|happened| self.take(turn, happened, reply))
+    }
+
+    /// Runs the call that is due, with the reply's room for its result.
+    async fn run(&self, turn: &mut Turn, until: Instant, reply: &mut [u8]) -> Result<Next, Refusal> {
+        let outcome = {
+            let (history, _settings) = self.conversation.contents().await;
+            let call = turn.call(&history).ok_or(Refusal::Unanswerable)?;
+            self.push_event("calling", Some(call.name));
+            let name = Name::try_from(call.name).unwrap_or_default();
+            let started = Instant::now();
+            let mut writer = Writer::new(reply);
+            let opened = writer.open();
+            let running =
+                tool::execute(self.parts.registry, self.toolbox, &name, call.arguments(), &mut writer);
+            // In this order, so that nothing begins that is not wanted any more.
+            let ended = select3(self.conversation.cancelled(), Timer::at(until), running).await;
+            let (event, outcome) = match ended {
+                Either3::Third(event) => {
+                    writer.close(opened);
+                    let is_error = !event.success;
+                    (event, Ok((writer.finish().unwrap_or_default(), is_error)))
+                }
+                ended => {
+                    let milliseconds = started.elapsed().as_millis();
+                    warn!("chat: the call of {} was ended after {} ms", name.as_str(), milliseconds);
+                    let is_cancelled = matches!(ended, Either3::First(()));
+                    let why = if is_cancelled { Happened::Cancelled } else { Happened::TimedOut };
+                    (tool::Event { name, success: false, milliseconds }, Err(why))
+                }
+            };
+            self.parts.events.push(Event::Tool(event));
+            outcome
+        };
+        let (length, is_error) = match outcome {
+            Err(happened) => return self.take(turn, happened, reply),
+            Ok(outcome) => outcome,
+        };
+        let (mut history, mut settings) = self.conversation.try_contents().ok_or(Refusal::Unanswerable)?;
+        let result = reply.get(..length).and_then(|text| core::str::from_utf8(text).ok());
+        let input = Input::ToolDone { result: result.unwrap_or_default(), is_error };
+        let registry = self.parts.registry;
+        let step = turn.on(input, &mut Context { settings: &mut settings, registry, history: &mut history });
+        let next = match step {
+            Step::Ask => Next::Ask,
+            Step::Run => Next::Run,
+            // The last round of calls is over, and the model is not asked again. The ending does not lie in the reply's
+            // room, where the result was.
+            Step::Finish(_) | Step::Wait => {
+                return self.finish(&Ending::OutOfIterations, &settings, &history, reply);
+            }
+        };
+        drop((history, settings));
+        if Instant::now() < until { Ok(next) } else { self.take(turn, Happened::TimedOut, reply) }
+    }
+
+    /// Tells the turn what happened, and writes the reply if it is over.
+    fn take(&self, turn: &mut Turn, happened: Happened<'_>, reply: &mut [u8]) -> Result<Next, Refusal> {
+        // Nobody else holds them: the question was written long ago.
+        let (mut history, mut settings) = self.conversation.try_contents().ok_or(Refusal::Unanswerable)?;
+        let input = match happened {
+            Happened::Answer(payload) => Input::Reply(provider::read(settings.provider, payload)),
+            Happened::Unanswered(why) => Input::Unanswered(why),
+            Happened::TimedOut => Input::TimedOut,
+            Happened::Cancelled => Input::Cancelled,
+        };
+        let registry = self.parts.registry;
+        let step = turn.on(input, &mut Context { settings: &mut settings, registry, history: &mut history });
+        match step {
+            Step::Ask => Ok(Next::Ask),
+            Step::Run => Ok(Next::Run),
+            Step::Finish(ending) => self.finish(&ending, &settings, &history, reply),
+            Step::Wait => Err(Refusal::Unanswerable),
+        }
+    }
+
+    /// Writes the reply from the turn's ending.
+    fn finish(
+        &self,
+        ending: &Ending<'_>,
+        settings: &TurnSettings,
+        history: &History,
+        reply: &mut [u8],
+    ) -> Result<Next, Refusal> {
+        match ending {
+            Ending::Failed(failed) => self.log_failure(&Reason { failed, settings }),
+            _ => info!("chat: conversation {} is answered", self.caller.id.as_str()),
+        }
+        let written = self.caller.write(reply, |reserved, out| match self.caller.is_speech {
+            true => ending.speak(reserved, out),
+            false => ending.write(settings, history, reserved, out),
+        });
+        written.map(Next::Done)
+    }
+
+    /// Logs why a turn failed, also for people: whoever asked may not get to see it.
+    fn log_failure(&self, reason: &Reason<'_>) {
+        let mut words = String::<{ limits::NOTICE }>::new();
+        // A text that is cut says enough.
+        let _ = write!(words, "chat: conversation {} has no answer: {reason}", self.caller.id);
+        if let Failed::Cancelled = reason.failed {
+            info!("{}", words.as_str());
+        } else {
+            error!("{}", words.as_str());
+            self.parts.notices.push(Level::Error, format_args!("{words}"));
+        }
+    }
+
+    /// Has the state of the turn published, for satellites to show.
+    fn push_event(&self, state: &'static str, tool: Option<&str>) {
+        let tool = tool.and_then(|tool| Name::try_from(tool).ok());
+        self.parts.events.push(Event::Chat { conversation: self.caller.id.clone(), state, tool });
+    }
+}
+
+/// What became of a question, or a call.
+enum Happened<'r> {
+    Answer(&'r [u8]),
+    Unanswered(Unanswered),
+    TimedOut,
+    Cancelled,
+}
+
+/// What a person says, from some character on.
+#[derive(Clone, Copy)]
+struct Said<'a> {
+    text: Text<'a>,
+    skip: usize,
+}
+
+impl Display for Said<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.text.chars().skip(self.skip).try_for_each(|character| f.write_char(character))
+    }
+}

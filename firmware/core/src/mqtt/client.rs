@@ -1,0 +1,174 @@
+//! A client of the broker that comes back, whatever happens to its connections.
+
+use embassy_time::{Instant, Timer, with_timeout};
+use minimq::{ConfigBuilder, Error, PeerError, ReasonCode, Session};
+
+use super::Backoff;
+use super::connection::{Connection, Lost, Subscription};
+use super::transport::{PacketInfo, Transport};
+use crate::config::Broker;
+use crate::limits;
+use crate::log::{debug, warn};
+use crate::platform::Dial;
+
+/// The buffers of one session.
+#[derive(Debug)]
+pub struct Memory {
+    /// For what arrives.
+    pub receive: [u8; limits::MQTT_RECEIVE],
+    /// For what has been sent and not been acknowledged.
+    pub send: [u8; limits::MQTT_SEND],
+}
+
+impl Memory {
+    /// Empty.
+    pub const fn new() -> Self {
+        Self { receive: [0; limits::MQTT_RECEIVE], send: [0; limits::MQTT_SEND] }
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Who the client is.
+#[derive(Clone, Copy, Debug)]
+pub struct Role {
+    /// At the beginning of its lines in the log.
+    pub log: &'static str,
+    /// What to tell a person if the broker refuses its subscription.
+    pub refused: &'static str,
+    /// What to tell a person if its connections are lost again and again, and nobody says why.
+    pub unsteady: &'static str,
+    /// Whether packets that do not fit are taken in part.
+    pub oversize: bool,
+}
+
+/// A client of the broker.
+pub struct Client<'m> {
+    session: Session<'m>,
+    role: Role,
+    info: PacketInfo,
+    subscription: Subscription,
+    backoff: Backoff,
+    connected: Instant,
+    /// Connections in a row that did not hold.
+    short_ones: u8,
+    last_failure: &'static str,
+}
+
+impl<'m> Client<'m> {
+    /// With the session that `config` describes. The seed decides about the waits between attempts.
+    pub fn new(config: ConfigBuilder<'m>, role: Role, seed: u64) -> Self {
+        Self {
+            session: Session::new(config),
+            role,
+            info: PacketInfo::new(),
+            subscription: Subscription::Missing,
+            backoff: Backoff::new(seed),
+            connected: Instant::MIN,
+            short_ones: 0,
+            last_failure: "",
+        }
+    }
+
+    /// Dials the broker and connects, once. If that fails, the error says why, for people; [`wait`](Self::wait) then.
+    pub async fn connect<'c, D: Dial>(
+        &'c mut self,
+        dial: &'c mut D,
+        broker: &Broker<'_>,
+    ) -> Result<Connection<'c, 'm, D::Io<'c>>, &'static str> {
+        debug!("{}: dialling {}:{}", self.role.log, broker.host, broker.port);
+        let io = dial.dial(broker.host, broker.port).await.map_err(|error| error.text())?;
+        let transport = Transport::new(io, &self.info, self.role.oversize);
+        let connecting = with_timeout(limits::MQTT_TIMEOUT, self.session.connect(transport));
+        let failure = match connecting.await {
+            Ok(Ok(connection)) => {
+                self.connected = Instant::now();
+                self.last_failure = "";
+                return Ok(Connection::new(connection, self.role.log, &self.info, &mut self.subscription));
+            }
+            Ok(Err(error)) => explain(&error),
+            Err(_) => "it takes connections but does not speak MQTT 5; check the port",
+        };
+        // Nobody knows whether the broker has a session of this client's, and which.
+        self.subscription = Subscription::Missing;
+        Err(failure)
+    }
+
+    /// A connection ended. Returns why, for people.
+    pub fn disconnected(&mut self, lost: Lost) -> &'static str {
+        let was_good = self.connected.elapsed() >= limits::RECONNECT_SETTLED;
+        if was_good {
+            self.backoff.reset();
+        }
+        self.short_ones = if was_good { 0 } else { self.short_ones.saturating_add(1) };
+        let guess = match lost {
+            // Not every broker says why it disconnects.
+            Lost::Closed if self.short_ones > 1 => self.role.unsteady,
+            Lost::Closed => "connection lost, by the broker or the network",
+            Lost::Stalled => "connection lost: the broker takes nothing any more",
+            Lost::Refused => self.role.refused,
+            Lost::Nonsense => "connection lost: it sent something that is not MQTT 5",
+        };
+        self.info.disconnect_reason().and_then(explain_disconnect).unwrap_or(guess)
+    }
+
+    /// Logs why there is no connection, and waits before the next attempt, for longer after each.
+    pub async fn wait(&mut self, broker: &Broker<'_>, failure: &'static str) {
+        let wait = self.backoff.next_wait();
+        let seconds = wait.as_secs().max(1);
+        let (who, host, port) = (self.role.log, broker.host, broker.port);
+        // The same again is news to nobody.
+        if failure == self.last_failure {
+            debug!("{}: {}:{}: still {}; again in {} s", who, host, port, failure, seconds);
+        } else {
+            warn!("{}: {}:{}: {}; again in {} s", who, host, port, failure, seconds);
+        }
+        self.last_failure = failure;
+        Timer::after(wait).await;
+    }
+}
+
+/// What to tell a person about a connection that the broker ended for this reason.
+fn explain_disconnect(reason: ReasonCode) -> Option<&'static str> {
+    match reason {
+        ReasonCode::SessionTakenOver => Some("another hub with the same id connected; give each its own"),
+        ReasonCode::KeepAliveTimeout => Some("connection lost: it heard nothing from the hub for too long"),
+        ReasonCode::QuotaExceeded | ReasonCode::MessageRateTooHigh => {
+            Some("it closed the connection: too many messages")
+        }
+        ReasonCode::NotAuthorized | ReasonCode::AdministrativeAction => {
+            Some("it closed the connection on purpose")
+        }
+        _ => None,
+    }
+}
+
+/// What to tell a person about a refused connection.
+pub fn explain<E: embedded_io_async::Error>(error: &Error<E>) -> &'static str {
+    match error {
+        Error::Peer(PeerError::Rejected(reason)) => match reason {
+            ReasonCode::BadUsernameOrPassword | ReasonCode::NotAuthorized => {
+                "it refused the login; check user name and password"
+            }
+            ReasonCode::UnsupportedProtocol => "it does not speak MQTT 5",
+            ReasonCode::ClientIdentifierInvalid => "it refused the hub's id",
+            ReasonCode::ServerBusy | ReasonCode::ServerUnavailable | ReasonCode::QuotaExceeded => {
+                "it is overloaded"
+            }
+            ReasonCode::ConnectionRateExceeded => "it wants the hub to come back more slowly",
+            _ => "it refused the connection",
+        },
+        Error::Peer(_) => "it does not speak MQTT 5; check the port",
+        Error::Resource(_) => "the user name or password is too long",
+        Error::Disconnected => "it closed the connection at once; it may not speak MQTT 5",
+        Error::Transport(error) => match error.kind() {
+            embedded_io_async::ErrorKind::ConnectionReset => "it broke the connection off",
+            _ => "the connection broke",
+        },
+        _ => "the connection broke",
+    }
+}

@@ -1,0 +1,215 @@
+//! One connection to the broker: subscribed, publishing what it is handed, handing over what arrives.
+
+use embassy_futures::select::{Either, select};
+use embassy_time::{Instant, Timer, with_timeout};
+use minimq::{
+    ConnectEvent, Error, InboundPublish, Io, Op, PeerError, PubError, Publication, ResourceError, ToPayload,
+    TopicFilter,
+};
+
+use super::transport::{PacketInfo, Transport};
+use crate::json::Overflow;
+use crate::limits;
+use crate::log::{debug, warn};
+
+/// Why a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// The stream broke, or the broker closed it.
+    Closed,
+    /// The broker does not take what is sent, or does not answer.
+    Stalled,
+    /// The broker refuses the subscription.
+    Refused,
+    /// The broker sent something that is not MQTT 5.
+    Nonsense,
+}
+
+impl<E> From<Error<E>> for Lost {
+    fn from(error: Error<E>) -> Self {
+        match error {
+            Error::Peer(_) => Self::Nonsense,
+            _ => Self::Closed,
+        }
+    }
+}
+
+/// Whether the broker sends what was subscribed to.
+pub(super) enum Subscription {
+    /// As far as is known, it does not.
+    Missing,
+    /// It was asked to, and has until then to answer.
+    Asked(Op, Instant),
+    /// It does.
+    Held,
+}
+
+/// What became of a publication.
+#[derive(Debug)]
+pub enum Sent {
+    /// The session has it, and an operation tells when the broker does. None for a broker that acknowledges nothing.
+    Now(Option<Op>),
+    /// There is no room for it until something is acknowledged.
+    Later,
+    /// There will never be room for it.
+    Never,
+}
+
+/// Writes a payload, and returns its length. One type for all of them, since each would bring its own copy of the way out,
+/// 1.5 KB of flash.
+pub struct Payload<'a>(pub &'a mut dyn FnMut(&mut [u8]) -> Result<usize, Overflow>);
+
+impl ToPayload for Payload<'_> {
+    type Error = Overflow;
+
+    fn serialize(self, buffer: &mut [u8]) -> Result<usize, Overflow> {
+        (self.0)(buffer)
+    }
+}
+
+/// A message that arrived.
+pub struct Received<'a> {
+    /// The message. If it was too large, its payload is cut.
+    pub message: InboundPublish<'a>,
+    /// Bytes of its payload before it was cut.
+    pub size: usize,
+    /// Whether the broker marked it as sent before: MQTT's DUP flag.
+    pub is_repeated: bool,
+}
+
+/// One connection to the broker.
+pub struct Connection<'c, 'm, IO> {
+    connection: minimq::Connection<'c, 'm, Transport<'c, IO>>,
+    log: &'static str,
+    info: &'c PacketInfo,
+    subscription: &'c mut Subscription,
+    /// The broker has rejected something since the subscription was last looked at.
+    was_rejected: bool,
+}
+
+impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
+    pub(super) fn new(
+        connection: minimq::Connection<'c, 'm, Transport<'c, IO>>,
+        log: &'static str,
+        info: &'c PacketInfo,
+        subscription: &'c mut Subscription,
+    ) -> Self {
+        if connection.connect_event() == ConnectEvent::Connected {
+            *subscription = Subscription::Missing;
+        }
+        Self { connection, log, info, subscription, was_rejected: false }
+    }
+
+    /// Whether it began a new session: the broker will not acknowledge what was sent before.
+    pub fn is_fresh(&self) -> bool {
+        self.connection.connect_event() == ConnectEvent::Connected
+    }
+
+    /// Whether the broker sends what was subscribed to.
+    pub fn is_subscribed(&self) -> bool {
+        matches!(self.subscription, Subscription::Held)
+    }
+
+    /// Subscribes, unless the session has done so, and notices the broker's answer. To be called before each
+    /// [`receive`](Self::receive), with the same filters.
+    pub async fn subscribe(&mut self, filters: &[TopicFilter<'_>]) -> Result<(), Lost> {
+        let was_rejected = core::mem::take(&mut self.was_rejected);
+        match &self.subscription {
+            Subscription::Asked(op, _) if !self.connection.is_pending(op) => {
+                if was_rejected {
+                    *self.subscription = Subscription::Missing;
+                    return Err(Lost::Refused);
+                }
+                debug!("{}: subscribed", self.log);
+                *self.subscription = Subscription::Held;
+            }
+            Subscription::Missing => match self.connection.subscribe(filters, &[]).await {
+                Ok(op) => {
+                    *self.subscription = Subscription::Asked(op, Instant::now() + limits::MQTT_TIMEOUT);
+                }
+                // What a resumed session repeats comes first.
+                Err(Error::NotReady | Error::Resource(_)) => {}
+                Err(error) => return Err(error.into()),
+            },
+            Subscription::Asked(..) | Subscription::Held => {}
+        }
+        if was_rejected {
+            warn!("{}: the broker refused a message; check its access rules", self.log);
+        }
+        Ok(())
+    }
+
+    /// Waits for a message. `None` if only the session had something to do. Dropping the future loses nothing.
+    pub async fn receive(&mut self) -> Result<Option<Received<'_>>, Lost> {
+        let deadline = match self.subscription {
+            Subscription::Asked(_, until) => Some(*until),
+            _ => None,
+        };
+        let no_answer = async {
+            match deadline {
+                Some(until) => Timer::at(until).await,
+                None => core::future::pending().await,
+            }
+        };
+        match select(self.connection.poll(), no_answer).await {
+            Either::First(Ok(Some(message))) => {
+                let size = self.info.uncut().unwrap_or(message.payload().len());
+                Ok(Some(Received { message, size, is_repeated: self.info.is_repeated() }))
+            }
+            Either::First(Ok(None)) => Ok(None),
+            // The connection lives on. What was rejected is the subscription, or else a publication.
+            Either::First(Err(Error::Peer(PeerError::Rejected(_)))) => {
+                self.was_rejected = true;
+                Ok(None)
+            }
+            Either::First(Err(error)) => Err(error.into()),
+            Either::Second(()) => Err(Lost::Stalled),
+        }
+    }
+
+    /// Publishes, unless that has to wait.
+    pub async fn publish<P: ToPayload>(&mut self, publication: Publication<'_, P>) -> Result<Sent, Lost> {
+        let publishing = with_timeout(limits::MQTT_TIMEOUT, self.connection.publish(publication));
+        match publishing.await.map_err(|_| Lost::Stalled)? {
+            Ok(op) => Ok(Sent::Now(op)),
+            Err(PubError::Session(Error::NotReady | Error::Resource(ResourceError::InflightExhausted))) => {
+                Ok(Sent::Later)
+            }
+            // The payload is written into what is left of the buffer: with packets in it, that may be too little.
+            Err(PubError::Payload(_) | PubError::Session(Error::Resource(ResourceError::BufferTooSmall)))
+                if !self.is_quiet() =>
+            {
+                Ok(Sent::Later)
+            }
+            Err(PubError::Payload(_) | PubError::Session(Error::Resource(_) | Error::InvalidRequest)) => {
+                Ok(Sent::Never)
+            }
+            Err(PubError::Session(error)) => Err(error.into()),
+        }
+    }
+
+    /// Whether the broker has not acknowledged a publication yet.
+    pub fn is_pending(&self, op: &Op) -> bool {
+        self.connection.is_pending(op)
+    }
+
+    /// Whether nothing waits for an acknowledgement: all of the send buffer is free.
+    pub fn is_quiet(&self) -> bool {
+        self.connection.session().is_publish_quiescent()
+    }
+
+    /// Unsubscribes. `false` if there is no room for that now.
+    pub async fn unsubscribe(&mut self, filters: &[&str]) -> Result<bool, Lost> {
+        match self.connection.unsubscribe(filters, &[]).await {
+            Ok(_) => Ok(true),
+            Err(Error::NotReady | Error::Resource(_)) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Says goodbye.
+    pub async fn disconnect(&mut self) -> Result<(), Lost> {
+        let leaving = with_timeout(limits::MQTT_TIMEOUT, self.connection.disconnect());
+        Ok(leaving.await.map_err(|_| Lost::Stalled)??)
+    }
+}

@@ -1,0 +1,54 @@
+//! Announces a larger Maximum Packet Size than minimq does, in the CONNECT.
+
+use crate::limits;
+
+/// How much of a CONNECT has to be in hand to find the Maximum Packet Size in it.
+const CONNECT_HEAD: usize = 32;
+
+/// The beginning of the stream to the broker, where the CONNECT is.
+pub(super) enum Outbound {
+    Start,
+    Connect { head: [u8; CONNECT_HEAD], len: usize, at: usize },
+    Rest,
+}
+
+impl Outbound {
+    /// What to write in place of the beginning of `buf`, if anything.
+    pub(super) fn head(&mut self, buf: &[u8]) -> Option<&[u8]> {
+        if let Self::Start = self {
+            let mut head = [0; CONNECT_HEAD];
+            let len = buf.len().min(CONNECT_HEAD);
+            for (to, from) in head.iter_mut().zip(buf) {
+                *to = *from;
+            }
+            announce(&mut head);
+            *self = Self::Connect { head, len, at: 0 };
+        }
+        match self {
+            Self::Connect { head, len, at } => head.get(*at..*len),
+            _ => None,
+        }
+    }
+
+    pub(super) fn wrote(&mut self, count: usize) {
+        if let Self::Connect { len, at, .. } = self {
+            *at += count;
+            if at >= len {
+                *self = Self::Rest;
+            }
+        }
+    }
+}
+
+/// Sets the Maximum Packet Size in the CONNECT that begins with `head`. minimq puts it first of the properties.
+fn announce(head: &mut [u8; CONNECT_HEAD]) {
+    const MAXIMUM_PACKET_SIZE: u8 = 0x27;
+    let variable_byte = |bytes: &[u8]| bytes.iter().take_while(|byte| **byte & 0x80 != 0).count() + 1;
+    let body = 1 + variable_byte(head.get(1..).unwrap_or_default());
+    // Protocol name, version, flags, keepalive.
+    let properties = body + 6 + 1 + 1 + 2;
+    let first = properties + variable_byte(head.get(properties..).unwrap_or_default());
+    if let Some([MAXIMUM_PACKET_SIZE, size @ ..]) = head.get_mut(first..first + 5) {
+        size.copy_from_slice(&limits::MQTT_PACKET.to_be_bytes());
+    }
+}

@@ -1,0 +1,75 @@
+//! Lets packets that are too large for the hub through in part, so that their senders get an answer.
+//!
+//! A client announces the largest packet it takes, and the broker drops larger ones without a word to anybody: the
+//! caller of a 100 kB request would wait for ever. So this layer, between the byte stream and minimq, announces more than
+//! minimq has room for ([`connect`]), and cuts what does not fit ([`inbound`]): topic, properties and the beginning of the
+//! payload pass, the rest is skipped. [`PacketInfo`] says how large a packet was, and what else minimq does not show.
+
+mod connect;
+mod inbound;
+mod packet_info;
+
+use embedded_io_async::{ErrorType, Read, Write};
+
+use self::connect::Outbound;
+use self::inbound::{Inbound, Want};
+pub use self::packet_info::PacketInfo;
+use crate::limits;
+
+/// The byte stream to the broker, as minimq sees it.
+///
+/// Keeps the promise of the stream within: a dropped `read` or `write` loses nothing.
+pub struct Transport<'m, Io> {
+    io: Io,
+    info: &'m PacketInfo,
+    inbound: Inbound,
+    outbound: Outbound,
+}
+
+impl<'m, Io> Transport<'m, Io> {
+    /// For one connection, from its first byte. With `oversize` it announces [`limits::MQTT_PACKET`], and cuts packets to
+    /// [`limits::MQTT_RECEIVE`].
+    pub const fn new(io: Io, info: &'m PacketInfo, oversize: bool) -> Self {
+        let largest = if oversize { limits::MQTT_RECEIVE } else { usize::MAX };
+        let outbound = if oversize { Outbound::Start } else { Outbound::Rest };
+        Self { io, info, inbound: Inbound::new(largest), outbound }
+    }
+}
+
+impl<Io: ErrorType> ErrorType for Transport<'_, Io> {
+    type Error = Io::Error;
+}
+
+impl<Io: Read> Read for Transport<'_, Io> {
+    async fn read(&mut self, buf: &mut [u8]) -> Result<usize, Self::Error> {
+        loop {
+            let count = match self.inbound.want(buf) {
+                Want::Nothing(count) => return Ok(count),
+                Want::Pass(room) => {
+                    let count = self.io.read(room).await?;
+                    let first = buf.first().copied().filter(|_| count > 0);
+                    self.inbound.passed(count, first, self.info);
+                    return Ok(count);
+                }
+                Want::Bytes(room) => self.io.read(room).await?,
+            };
+            if count == 0 {
+                return Ok(0);
+            }
+            self.inbound.took(count, self.info);
+        }
+    }
+}
+
+impl<Io: Write> Write for Transport<'_, Io> {
+    async fn write(&mut self, buf: &[u8]) -> Result<usize, Self::Error> {
+        let Some(head) = self.outbound.head(buf) else { return self.io.write(buf).await };
+        let count = self.io.write(head).await?;
+        self.outbound.wrote(count);
+        Ok(count)
+    }
+
+    async fn flush(&mut self) -> Result<(), Self::Error> {
+        self.io.flush().await
+    }
+}

@@ -1,0 +1,60 @@
+//! Refusals and repeated messages.
+
+use super::Refusal;
+use super::redelivery::{Redeliveries, fingerprint};
+use crate::limits;
+use crate::mqtt::UnusableReplyTo;
+
+#[test]
+fn every_refusal_is_an_error_object_that_fits() {
+    let nonsense = crate::json::Value::parse(b"[1,").unwrap_err();
+    for refusal in [
+        Refusal::Busy,
+        Refusal::Unknown,
+        Refusal::TooLarge(100_000),
+        Refusal::NotJson(nonsense),
+        Refusal::NotAnObject,
+        Refusal::NoName,
+        Refusal::LongName,
+        Refusal::WrongArguments,
+        Refusal::LongTransaction,
+        Refusal::Unanswerable,
+        Refusal::ReplyTo(UnusableReplyTo::Topic),
+        Refusal::ReplyTo(UnusableReplyTo::LongTopic),
+        Refusal::ReplyTo(UnusableReplyTo::LongCorrelation),
+        Refusal::NoSetting,
+    ] {
+        let transaction = std::format!("\"{}\"", "t".repeat(limits::TRANSACTION - 2));
+        let transaction = crate::json::Value::parse(transaction.as_bytes()).unwrap();
+        let mut buffer = [0; 512];
+        let length = refusal.write(Some(transaction), &mut buffer).unwrap();
+        let reply: serde_json::Value = serde_json::from_slice(&buffer[..length]).unwrap();
+        assert_eq!(reply["success"], false);
+        assert!(reply["error"].as_str().unwrap().len() > 10);
+        assert_eq!(reply["error_type"], refusal.error_type());
+        assert_eq!(reply["transaction"].as_str().unwrap().len(), limits::TRANSACTION - 2);
+    }
+}
+
+#[test]
+fn a_message_has_arrived_if_it_is_marked_and_known() {
+    let mut seen = Redeliveries::new();
+    let (one, two) = (fingerprint(&[b"1"]), fingerprint(&[b"2"]));
+    assert!(!seen.has_arrived(one, false));
+    assert!(!seen.has_arrived(one, false), "said twice is meant twice");
+    assert!(seen.has_arrived(one, true), "but sent twice is meant once");
+    assert!(!seen.has_arrived(two, true), "what never arrived is new");
+    assert!(seen.has_arrived(two, true));
+    for number in 0..limits::REDELIVERIES as u64 {
+        assert!(!seen.has_arrived(number, false));
+    }
+    assert!(!seen.has_arrived(one, true), "the broker does not repeat what is older than its window");
+    seen.clear();
+    assert!(!seen.has_arrived(7, true), "a fresh session repeats nothing");
+}
+
+#[test]
+fn fingerprints_keep_parts_apart() {
+    assert_ne!(fingerprint(&[b"ab", b"c"]), fingerprint(&[b"a", b"bc"]));
+    assert_ne!(fingerprint(&[b"", b"x"]), fingerprint(&[b"x", b""]));
+}

@@ -1,0 +1,230 @@
+//! Settings: what people can change while the hub runs. Each is a row in [`rows`]; requests, their errors, the list of
+//! settings and the documentation all come from there.
+
+mod rows;
+
+use core::fmt::{self, Display, Write as _};
+
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+use heapless::String;
+
+pub use self::rows::*;
+use crate::config::Config;
+use crate::json::{Value, Writer};
+use crate::limits;
+use crate::store::{Key, Scope, Section, Store, StoreError};
+
+/// One setting.
+pub struct Setting {
+    /// By which it is read and set. That of a [family](Kind::Rule) ends with `NAME`.
+    pub key: &'static str,
+    /// What it is for, in one sentence.
+    pub purpose: &'static str,
+    /// Which values it takes.
+    pub kind: Kind,
+    /// Its value as long as nobody has set it: what the hub was started with, or a constant.
+    pub default: for<'a> fn(&Config<'a>) -> &'a str,
+    /// Whether it is never shown.
+    pub is_secret: bool,
+    /// When a change takes effect.
+    pub applies: Applies,
+}
+
+/// Which values a setting takes. Values are kept as texts; a whole number is one in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Any text of at most [`limits::SETTING`] bytes.
+    Text,
+    /// Letters, digits, `-` and `_`, at most so many, or nothing.
+    Word(usize),
+    /// The name of a group of flags.
+    Group,
+    /// `on` or `off`.
+    Switch,
+    /// A whole number in between.
+    Whole(u8, u8),
+    /// A [response rule](crate::chat::rule), as JSON. A family: each name after `rule.` is a setting of its own.
+    Rule,
+}
+
+/// When a change takes effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applies {
+    /// With the next request.
+    AtOnce,
+    /// When the hub starts the next time.
+    AfterRestart,
+}
+
+/// The value of a setting that is not a rule, as text.
+pub type SettingText = String<{ limits::SETTING }>;
+
+/// Why a setting does not take a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingError {
+    /// It is of another kind.
+    Kind(Kind),
+    /// It has more than this many bytes.
+    Long(usize),
+    /// The store does not take it.
+    Store(StoreError),
+}
+
+impl Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kind(kind) => write!(f, "must be {kind}"),
+            Self::Long(most) => write!(f, "is too long; at most {most} bytes are possible"),
+            Self::Store(error) => write!(f, "cannot be kept: {error}"),
+        }
+    }
+}
+
+/// In words: a value must be …
+impl Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text | Self::Group => f.write_str("a string"),
+            Self::Word(most) => {
+                write!(f, "a string of at most {most} letters, digits, '-' and '_'")
+            }
+            Self::Switch => f.write_str("one of: on, off"),
+            Self::Whole(least, most) => write!(f, "a whole number from {least} to {most}"),
+            Self::Rule => f.write_str("an object"),
+        }
+    }
+}
+
+/// The beginning of the key of every rule.
+pub const RULE_PREFIX: &str = "rule.";
+
+/// The setting of this key.
+pub fn find(key: &str) -> Option<&'static Setting> {
+    let is_rule = key.strip_prefix(RULE_PREFIX).is_some_and(|name| !name.is_empty());
+    SETTINGS.iter().copied().find(|row| if row.kind == Kind::Rule { is_rule } else { row.key == key })
+}
+
+/// Writes the keys of all settings, with commas between them.
+pub fn write_keys(out: &mut dyn fmt::Write) -> fmt::Result {
+    SETTINGS.iter().enumerate().try_for_each(|(index, row)| {
+        out.write_str(if index > 0 { ", " } else { "" })?;
+        out.write_str(row.key)
+    })
+}
+
+impl Setting {
+    /// What most settings have in common.
+    const PLAIN: Self = Self {
+        key: "",
+        purpose: "",
+        kind: Kind::Text,
+        default: |_| "",
+        is_secret: false,
+        applies: Applies::AtOnce,
+    };
+
+    /// Its value: what somebody set, or else the default. What cannot be read back counts as not set.
+    pub async fn get<F: MultiwriteNorFlash>(
+        &self,
+        store: &mut Store<'_, F>,
+        config: &Config<'_>,
+    ) -> Result<SettingText, StoreError> {
+        let mut text = [0; limits::SETTING];
+        let kept = match store.get(Key::Setting(self.key), &mut text).await {
+            Ok(kept) => kept,
+            Err(StoreError::Corrupt | StoreError::Buffer(_)) => None,
+            Err(error) => return Err(error),
+        };
+        // A default from the firmware may be of any length.
+        Ok(SettingText::try_from(kept.unwrap_or((self.default)(config))).unwrap_or_default())
+    }
+
+    /// The same for the hub's own use: without a store there is the default.
+    pub async fn value<F: MultiwriteNorFlash>(
+        &self,
+        store: &mut Store<'_, F>,
+        config: &Config<'_>,
+    ) -> SettingText {
+        let default = || SettingText::try_from((self.default)(config)).unwrap_or_default();
+        self.get(store, config).await.unwrap_or_else(|_| default())
+    }
+
+    /// The text of a value that somebody wants to set.
+    pub fn check(&self, value: Value<'_>) -> Result<SettingText, SettingError> {
+        let wrong = SettingError::Kind(self.kind);
+        if let Kind::Whole(least, most) = self.kind {
+            let number = value.as_integer().filter(|number| (least.into()..=most.into()).contains(number));
+            let mut text = SettingText::new();
+            // Digits fit.
+            let _ = write!(text, "{}", number.ok_or(wrong)?);
+            return Ok(text);
+        }
+        let text = value.as_text().ok_or(wrong)?;
+        let text: SettingText = text.decode().ok_or(SettingError::Long(limits::SETTING))?;
+        let is_word =
+            |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+        match self.kind {
+            Kind::Switch if !matches!(text.as_str(), "on" | "off") => Err(wrong),
+            Kind::Word(most) if text.len() > most || !is_word(&text) => Err(wrong),
+            Kind::Group => match Section::Flags(Scope::Project(&text)).check() {
+                Ok(()) => Ok(text),
+                Err(error) => Err(SettingError::Store(error)),
+            },
+            _ => Ok(text),
+        }
+    }
+
+    /// Writes a value as a member: a number as a number, everything else as a string, a secret as stars.
+    pub fn write(&self, text: &str, out: &mut Writer<'_>) {
+        match (self.kind, text.parse::<u8>()) {
+            _ if self.is_secret => out.field(self.key, "***"),
+            (Kind::Whole(..), Ok(number)) => out.field(self.key, u32::from(number)),
+            _ => out.field(self.key, text),
+        }
+    }
+
+    /// Writes what it is, in the words of JSON Schema where there are some: key, purpose, type and bounds, default, secret
+    /// or not, and when a change takes effect.
+    pub fn describe(&self, config: &Config<'_>, out: &mut Writer<'_>) {
+        out.object(|out| {
+            out.field("key", self.key);
+            out.field("purpose", self.purpose);
+            let (name, longest) = match self.kind {
+                Kind::Text => ("string", Some(limits::SETTING)),
+                Kind::Word(most) => ("string", Some(most)),
+                Kind::Group => ("string", Some(limits::GROUP)),
+                Kind::Rule => ("object", Some(limits::RULE)),
+                Kind::Switch => ("string", None),
+                Kind::Whole(..) => ("integer", None),
+            };
+            out.field("type", name);
+            if let Some(longest) = longest {
+                out.field("maxLength", longest);
+            }
+            if let Kind::Whole(least, most) = self.kind {
+                out.field("minimum", u32::from(least));
+                out.field("maximum", u32::from(most));
+            }
+            if self.kind == Kind::Switch {
+                out.key("enum");
+                out.array(|options| ["on", "off"].into_iter().for_each(|option| options.value(option)));
+            }
+            if self.kind != Kind::Rule {
+                let default = Self { key: "default", ..*self };
+                default.write((self.default)(config), out);
+            }
+            out.field("secret", self.is_secret);
+            out.field("applies", self.applies.as_str());
+        });
+    }
+}
+
+impl Applies {
+    /// As it stands in a list of settings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AtOnce => "at once",
+            Self::AfterRestart => "after a restart",
+        }
+    }
+}

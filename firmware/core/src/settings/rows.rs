@@ -1,0 +1,76 @@
+//! Every setting, one row each. To add one, add a row; `docs/settings.md` has the same table, which a test compares.
+
+use super::{Applies, Kind, Setting};
+use crate::limits;
+use crate::store::flags::{FIRST_PROJECT, PROJECT as PROJECT_KEY};
+
+/// Declares a static for each row, by which the hub reads it, and the list of all.
+macro_rules! rows {
+    ($($(#[$doc:meta])* $name:ident: $row:expr;)*) => {
+        $($(#[$doc])* pub static $name: Setting = $row;)*
+
+        /// All settings, in the order in which they are listed.
+        pub static SETTINGS: &[&Setting] = &[$(&$name),*];
+    };
+}
+
+rows! {
+    /// The profile of flags.
+    PROJECT: Setting {
+        key: PROJECT_KEY,
+        purpose: "The profile whose flags count",
+        kind: Kind::Group,
+        default: |_| FIRST_PROJECT,
+        ..Setting::PLAIN
+    };
+    /// Whether models may call tools at all.
+    TOOLS: Setting {
+        key: "tools",
+        purpose: "Whether models may call tools, whatever a rule says",
+        kind: Kind::Switch,
+        default: |_| "on",
+        ..Setting::PLAIN
+    };
+    /// What people say to address the hub.
+    WAKE_PHRASES: Setting {
+        key: "wake_phrases",
+        purpose: "The phrases by which people address the hub, with commas between them",
+        kind: Kind::Text,
+        default: |_| "hey hearthwave, okay hearthwave, hearthwave",
+        ..Setting::PLAIN
+    };
+    /// The prefix of the hub's own tools.
+    TOOL_PREFIX: Setting {
+        key: "tool_prefix",
+        purpose: "What stands before the names of the hub's own tools, with an underscore between; empty for none",
+        kind: Kind::Word(limits::TOOL_PREFIX),
+        default: |config| config.tool_prefix,
+        applies: Applies::AfterRestart,
+        ..Setting::PLAIN
+    };
+    /// Whether the example tools are registered.
+    EXAMPLE_TOOLS: Setting {
+        key: "example_tools",
+        purpose: "Whether the tools that only show how tools are made are there",
+        kind: Kind::Switch,
+        default: |config| if config.example_tools { "on" } else { "off" },
+        applies: Applies::AfterRestart,
+        ..Setting::PLAIN
+    };
+    /// Rounds of calls in one turn, where the rule does not say. People wait some seconds for each.
+    MAX_ITERATIONS: Setting {
+        key: "max_iterations",
+        purpose: "How many rounds of tool calls a model may ask for in one turn, if its rule does not say",
+        kind: Kind::Whole(1, limits::ITERATIONS_MOST),
+        default: |_| "5",
+        ..Setting::PLAIN
+    };
+    /// Response rules.
+    RULE: Setting {
+        key: "rule.NAME",
+        purpose: "The response rule of that name; `rule.default` is the one that all others stand on",
+        kind: Kind::Rule,
+        default: |_| "",
+        ..Setting::PLAIN
+    };
+}
