@@ -6,7 +6,7 @@ use host_sim::broker::{Options, Server as Broker};
 use host_sim::flash::MemoryFlash;
 use host_sim::hub::{self, Settings};
 use host_sim::network::Network;
-use host_sim::relay::{self, Endpoint, Http, Key, Model, Models, SearchUrl, Service, Web as _};
+use host_sim::relay::{self, Endpoint, Http, Key, Model, Models, SearchUrl, Web as _};
 use host_sim::zwave::Home;
 use host_sim::{caller, link};
 use serde_json::Value;
@@ -76,7 +76,7 @@ pub fn story(searches: bool, tell: impl AsyncFnOnce(World)) {
 fn relay_settings(server: &Server, searches: bool) -> relay::Settings {
     const SERVER: &str = "http://server.test";
     let mut models = Models::default();
-    for service in Service::ALL {
+    for service in relay::Provider::ALL {
         let key = service.key_variable().map(|_| Key::new(KEY).expect("a key"));
         models.set(service, Model::At(Endpoint::at(service, SERVER, key).expect("an address")));
     }

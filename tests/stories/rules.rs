@@ -145,7 +145,7 @@ async fn what_is_wrong_with_a_rule_is_said_when_it_is_set() {
     world
         .tell(async {
             let (mut person, mut model) = a_home(&world).await;
-            let long = "p".repeat(limits::RULE - 60);
+            let long = "p".repeat(limits::RULE);
             for (key, rule, words) in [
                 (
                     "rule.q",
@@ -171,15 +171,15 @@ async fn what_is_wrong_with_a_rule_is_said_when_it_is_set() {
                 (
                     "rule.q",
                     json!({ "name": "q", "prompt": long }),
-                    "The rule with what it inherits is longer than 1536 bytes; shorten its prompt",
+                    "The rule is longer than 1536 bytes; shorten its prompt",
                 ),
-                ("rules", json!("x"), "'key' must be one of: project, tools, wake_phrases, rule.NAME"),
+                ("rules", json!("x"), "'key' must be one of: project, tools, wake_phrases, tool_prefix, example_tools, max_iterations, rule.NAME"),
             ] {
                 let reply = person.sets(key, rule).await;
                 assert_eq!((&reply["success"], &reply["error"]), (&json!(false), &json!(words)));
             }
             // The largest that fits also works.
-            let prompt = "p".repeat(1250);
+            let prompt = "p".repeat(limits::RULE - r#"{"name":"q","prompt":""}"#.len());
             person.rules(json!({ "name": "q", "prompt": prompt })).await;
             person.says(json!({ "text": "x", "rule": "q" }));
             assert_eq!(model.hears(QUESTION).await.json()["system"], json!(prompt));

@@ -235,7 +235,7 @@ async fn a_refused_request_makes_nobody_forget_anything() {
     world
         .tell(async {
             let (mut person, mut model) = a_home(&world).await;
-            for number in 0..limits::TALKS {
+            for number in 0..limits::CONVERSATIONS {
                 person.says(json!({ "text": "Hello", "conversation": number.to_string() }));
                 let question = model.hears(QUESTION).await;
                 model.answers(&question, &stop("Hi."));

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Barrier};
 
 use hub_core::json::{Value as Text, Writer};
-use hub_core::tool::{DeclaredTools, Format, Full, Implementation, Registry, Tool, describe};
+use hub_core::tool::{DeclaredTools, Format, Full, Implementation, Registry, Tool, describe, is_listed};
 use hub_core::tools::{EXAMPLE_TOOLS, TOOLS};
 use hub_core::{limits, schema};
 use serde_json::{Value, json};
@@ -27,7 +27,8 @@ fn definitions(format: Format, registry: &Registry, allowed: Option<Value>) -> V
     let allowed = allowed.as_ref().map(|allowed| Text::parse(allowed.as_bytes()).expect("JSON"));
     let mut buffer = vec![0; 64 * 1024];
     let mut writer = Writer::new(&mut buffer);
-    writer.array(|list| assert_eq!(format.write_all(registry, allowed, None, list), None));
+    let is_allowed = |names: [&str; 2]| is_listed(allowed, names);
+    writer.array(|list| assert_eq!(format.write_all(registry, &is_allowed, None, list), None));
     let length = writer.finish().expect("it fits");
     serde_json::from_slice(&buffer[..length]).expect("JSON")
 }

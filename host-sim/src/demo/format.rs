@@ -1,6 +1,6 @@
 //! The formats of the services: requests are read, replies are written.
 
-use hub_core::chat::Service;
+use hub_core::chat::Provider;
 use serde_json::{Value, json};
 
 use super::conversation::{Conversation, Reply, ToolCall};
@@ -15,7 +15,7 @@ pub(super) trait Format {
     fn write(self, conversation: &Conversation, reply: &Reply) -> Vec<u8>;
 }
 
-impl Format for Service {
+impl Format for Provider {
     fn read(self, body: &[u8]) -> Result<Conversation, String> {
         let request: Value = serde_json::from_slice(body).map_err(|error| format!("not JSON: {error}"))?;
         let messages = request["messages"].as_array().ok_or("there are no 'messages'")?;
@@ -180,10 +180,10 @@ fn read_message(message: &Value, conversation: &mut Conversation) {
     }
 }
 
-fn offer(service: Service, tool: &Value) -> Option<Offer> {
+fn offer(service: Provider, tool: &Value) -> Option<Offer> {
     let (tool, schema) = match service {
-        Service::Anthropic => (tool, "input_schema"),
-        Service::OpenAi | Service::Ollama => (&tool["function"], "parameters"),
+        Provider::Anthropic => (tool, "input_schema"),
+        Provider::OpenAi | Provider::Ollama => (&tool["function"], "parameters"),
     };
     let description = tool["description"].as_str().unwrap_or_default().into();
     Some(Offer { name: tool["name"].as_str()?.into(), description, schema: tool[schema].clone() })

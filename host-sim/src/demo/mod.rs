@@ -26,7 +26,7 @@ mod tests;
 
 use conversation::{Conversation, Reply};
 use format::Format as _;
-use hub_core::chat::Service;
+use hub_core::chat::Provider;
 use plan::Need;
 
 /// Rounds of calls after which it says what it has: a plan takes two.
@@ -48,7 +48,7 @@ const LOST: &str = "I am only a demo and did not understand that. Try: turn on t
 /// Answers the body of a request with the body of a reply, both in the format of a service.
 ///
 /// Fails, in words for a person, if the body is not a request in that format.
-pub fn answer(service: Service, body: &[u8]) -> Result<Vec<u8>, String> {
+pub fn answer(service: Provider, body: &[u8]) -> Result<Vec<u8>, String> {
     let conversation = service.read(body)?;
     let reply = decide(&conversation);
     Ok(service.write(&conversation, &reply))

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use hub_core::chat::Service;
+use hub_core::chat::Provider;
 
 use super::answer;
 
 #[test]
 fn what_is_no_request_is_called_so() {
-    for format in Service::ALL {
+    for format in Provider::ALL {
         for body in [&b""[..], b"hello", b"[]", b"{}", br#"{"messages":{}}"#, b"\xff"] {
             assert!(answer(format, body).is_err(), "{body:?}");
         }
@@ -26,7 +26,7 @@ fn whatever_is_in_a_request_there_is_an_answer() {
         json!([null, 7, "text", {}, []]),
         json!([{ "type": "tool_use" }, { "type": "tool_result", "content": 7 }, { "type": "text", "text": 7 }]),
     ];
-    for format in Service::ALL {
+    for format in Provider::ALL {
         for content in &odd {
             for role in ["user", "assistant", "tool", "system", "stranger"] {
                 let message = json!({ "role": role, "content": content, "tool_calls": content });
@@ -63,7 +63,7 @@ fn whatever_is_said_there_is_an_answer() {
         "🦀 ünïcödé 𝕏",
         &long,
     ] {
-        for format in Service::ALL {
+        for format in Provider::ALL {
             let body = json!({ "messages": [{ "role": "user", "content": said }] });
             let reply = answer(format, body.to_string().as_bytes()).expect("an answer");
             assert!(reply.len() < 4096, "{said}");
@@ -78,7 +78,7 @@ fn no_tool_is_called_where_none_may_be() {
     for (choice, reason) in [(json!({ "type": "none" }), "end_turn"), (json!({ "type": "auto" }), "tool_use")]
     {
         let body = json!({ "messages": said, "tools": tools, "tool_choice": choice });
-        let reply = answer(Service::Anthropic, body.to_string().as_bytes()).expect("an answer");
+        let reply = answer(Provider::Anthropic, body.to_string().as_bytes()).expect("an answer");
         let reply: Value = serde_json::from_slice(&reply).expect("JSON");
         assert_eq!(reply["stop_reason"], reason);
     }

@@ -7,7 +7,7 @@ use hyper::body::Bytes;
 use hyper::header::{self, HeaderValue};
 use hyper::{Method, Request, Uri};
 
-use super::service::{Service, Web as _};
+use super::service::{Provider, Web as _};
 
 /// What the relay calls itself.
 pub(super) const USER_AGENT: &str = concat!("hearthwave-relay/", env!("CARGO_PKG_VERSION"));
@@ -54,14 +54,14 @@ impl fmt::Debug for Key {
 /// Where a service is asked, and with which key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    service: Service,
+    service: Provider,
     uri: Uri,
     key: Option<Key>,
 }
 
 impl Endpoint {
     /// The usual server of a service.
-    pub fn usual(service: Service, key: Option<Key>) -> Self {
+    pub fn usual(service: Provider, key: Option<Key>) -> Self {
         let (version, rest) = service.path();
         // Three constants; a test reads them all.
         let uri = Uri::try_from(format!("{}{version}{rest}", service.usual_server())).unwrap_or_default();
@@ -71,7 +71,7 @@ impl Endpoint {
     /// The server at `url`, or else the usual one, with the key that `environment` has for it. A server of one's own may
     /// do without a key.
     pub fn from_environment(
-        service: Service,
+        service: Provider,
         url: Option<&str>,
         environment: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, String> {
@@ -88,7 +88,7 @@ impl Endpoint {
 
     /// Another server. `url` is the whole address, or ends before the path or after its version (`/v1`), as
     /// compatible servers usually tell it.
-    pub fn at(service: Service, url: &str, key: Option<Key>) -> Result<Self, String> {
+    pub fn at(service: Provider, url: &str, key: Option<Key>) -> Result<Self, String> {
         check_url(url)?;
         let (version, rest) = service.path();
         let bare = url.trim_end_matches('/');
@@ -105,7 +105,7 @@ impl Endpoint {
     }
 
     /// Whose formats are spoken there.
-    pub fn service(&self) -> Service {
+    pub fn service(&self) -> Provider {
         self.service
     }
 
@@ -140,11 +140,11 @@ impl Endpoint {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
         headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
-        if self.service == Service::Anthropic {
+        if self.service == Provider::Anthropic {
             headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
         }
         match (&self.key, self.service) {
-            (Some(key), Service::Anthropic) => headers.insert("x-api-key", key.header("")),
+            (Some(key), Provider::Anthropic) => headers.insert("x-api-key", key.header("")),
             (Some(key), _) => headers.insert(header::AUTHORIZATION, key.header("Bearer ")),
             (None, _) => None,
         };
@@ -175,26 +175,26 @@ mod tests {
     #[test]
     fn usual_addresses() {
         let url = |service| Endpoint::usual(service, None).url();
-        assert_eq!(url(Service::Anthropic), "https://api.anthropic.com/v1/messages");
-        assert_eq!(url(Service::OpenAi), "https://api.openai.com/v1/chat/completions");
-        assert_eq!(url(Service::Ollama), "http://127.0.0.1:11434/api/chat");
+        assert_eq!(url(Provider::Anthropic), "https://api.anthropic.com/v1/messages");
+        assert_eq!(url(Provider::OpenAi), "https://api.openai.com/v1/chat/completions");
+        assert_eq!(url(Provider::Ollama), "http://127.0.0.1:11434/api/chat");
     }
 
     #[test]
     fn addresses_of_compatible_servers() {
         for (service, given, whole) in [
-            (Service::OpenAi, "http://box:8000", "http://box:8000/v1/chat/completions"),
-            (Service::OpenAi, "http://box:8000/", "http://box:8000/v1/chat/completions"),
-            (Service::OpenAi, "http://box:8000/v1", "http://box:8000/v1/chat/completions"),
-            (Service::OpenAi, "https://x/openai/v1/", "https://x/openai/v1/chat/completions"),
-            (Service::OpenAi, "https://x/chat?version=2", "https://x/chat?version=2"),
-            (Service::Anthropic, "https://proxy/claude/v1/messages", "https://proxy/claude/v1/messages"),
-            (Service::Ollama, "http://[::1]:11434", "http://[::1]:11434/api/chat"),
+            (Provider::OpenAi, "http://box:8000", "http://box:8000/v1/chat/completions"),
+            (Provider::OpenAi, "http://box:8000/", "http://box:8000/v1/chat/completions"),
+            (Provider::OpenAi, "http://box:8000/v1", "http://box:8000/v1/chat/completions"),
+            (Provider::OpenAi, "https://x/openai/v1/", "https://x/openai/v1/chat/completions"),
+            (Provider::OpenAi, "https://x/chat?version=2", "https://x/chat?version=2"),
+            (Provider::Anthropic, "https://proxy/claude/v1/messages", "https://proxy/claude/v1/messages"),
+            (Provider::Ollama, "http://[::1]:11434", "http://[::1]:11434/api/chat"),
         ] {
             assert_eq!(Endpoint::at(service, given, None).expect(given).url(), whole);
         }
         for wrong in ["box:8000", "ftp://box", "http://", "http://me:secret@box", "http://a b", ""] {
-            let error = Endpoint::at(Service::OpenAi, wrong, None).expect_err(wrong);
+            let error = Endpoint::at(Provider::OpenAi, wrong, None).expect_err(wrong);
             assert!(!error.contains("secret"), "{error}");
         }
     }
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn a_key_is_never_shown() {
         let key = Key::new(" sk-123\n").expect("a key");
-        let endpoint = Endpoint::usual(Service::OpenAi, Some(key.clone()));
+        let endpoint = Endpoint::usual(Provider::OpenAi, Some(key.clone()));
         let request = endpoint.request(Bytes::new());
         assert_eq!(request.headers()["authorization"], "Bearer sk-123");
         assert!(!format!("{endpoint:?} {request:?}").contains("123"));
@@ -215,7 +215,7 @@ mod tests {
     fn a_key_in_the_open_is_noticed() {
         let exposes = |url, key: Option<&str>| {
             let key = key.map(|key| Key::new(key).expect("a key"));
-            Endpoint::at(Service::OpenAi, url, key).expect(url).exposes_key()
+            Endpoint::at(Provider::OpenAi, url, key).expect(url).exposes_key()
         };
         assert!(exposes("http://10.0.0.7", Some("k")));
         assert!(!exposes("http://127.0.0.1:8000", Some("k")));

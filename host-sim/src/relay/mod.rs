@@ -17,11 +17,11 @@
 //! name has `relay`: `timeout`, `unavailable`, `too_large` or `malformed`.
 
 mod call;
-mod desk;
 mod endpoint;
 mod failure;
 mod http;
 mod hubs;
+mod jobs;
 mod model;
 pub mod options;
 mod patient;
@@ -40,7 +40,7 @@ pub use endpoint::{Endpoint, Key};
 pub use http::Http;
 pub use model::{Model, Models};
 pub use search::SearchUrl;
-pub use service::{Service, Web};
+pub use service::{Provider, Web};
 pub use session::{Unfit, run};
 
 /// How a relay is to be.

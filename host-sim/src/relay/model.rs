@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::endpoint::Endpoint;
-use super::service::Service;
+use super::service::Provider;
 
 /// Who answers for a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,22 +17,22 @@ pub enum Model {
 
 /// Who answers for which service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Models(BTreeMap<Service, Model>);
+pub struct Models(BTreeMap<Provider, Model>);
 
 impl Models {
     /// Who answers for a service, if anybody does.
-    pub fn get(&self, service: Service) -> Option<&Model> {
+    pub fn get(&self, service: Provider) -> Option<&Model> {
         self.0.get(&service)
     }
 
     /// From now on this one answers for the service.
-    pub fn set(&mut self, service: Service, model: Model) {
+    pub fn set(&mut self, service: Provider, model: Model) {
         self.0.insert(service, model);
     }
 
     /// The demo model answers for every service.
     pub fn demo() -> Self {
-        Self(Service::ALL.into_iter().map(|service| (service, Model::Demo)).collect())
+        Self(Provider::ALL.into_iter().map(|service| (service, Model::Demo)).collect())
     }
 
     /// Whether nobody answers for anything.
@@ -41,7 +41,7 @@ impl Models {
     }
 
     /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = (Service, &Model)> {
+    pub fn iter(&self) -> impl Iterator<Item = (Provider, &Model)> {
         self.0.iter().map(|(service, model)| (*service, model))
     }
 }

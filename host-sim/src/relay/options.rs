@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use lexopt::prelude::*;
 
-use super::{Endpoint, Model, Models, SearchUrl, Service, Settings, Web as _, new_client_id};
+use super::{Endpoint, Model, Models, Provider, SearchUrl, Settings, Web as _, new_client_id};
 use crate::options::BrokerUrl;
 
 const HELP: &str = "\
@@ -41,7 +41,7 @@ pub enum Command {
 }
 
 /// An address for one provider, or for the only one.
-type GivenUrl = (Option<Service>, String);
+type GivenUrl = (Option<Provider>, String);
 
 /// Reads the arguments of the program, its own name left out. `environment` looks a variable up.
 pub fn parse(
@@ -92,7 +92,7 @@ pub fn parse(
 }
 
 fn models(
-    providers: &[Service],
+    providers: &[Provider],
     has_demo: bool,
     urls: Vec<GivenUrl>,
     environment: impl Fn(&str) -> Option<String>,
@@ -100,8 +100,8 @@ fn models(
     let mut providers = providers.to_vec();
     if providers.is_empty() && !has_demo {
         let has_key =
-            |service: &Service| service.key_variable().is_some_and(|name| environment(name).is_some());
-        providers.extend(Service::ALL.into_iter().filter(has_key));
+            |service: &Provider| service.key_variable().is_some_and(|name| environment(name).is_some());
+        providers.extend(Provider::ALL.into_iter().filter(has_key));
         providers.extend(urls.iter().filter_map(|(service, _)| *service));
     }
     if providers.is_empty() && !has_demo {
@@ -133,8 +133,8 @@ fn models(
 }
 
 /// None is the demo model.
-fn provider(text: &str) -> Result<Option<Service>, String> {
-    match (text, Service::named(text)) {
+fn provider(text: &str) -> Result<Option<Provider>, String> {
+    match (text, Provider::named(text)) {
         ("demo", _) => Ok(None),
         (_, Some(service)) => Ok(Some(service)),
         (_, None) => Err("there are anthropic, openai, ollama and demo".into()),
@@ -143,7 +143,7 @@ fn provider(text: &str) -> Result<Option<Service>, String> {
 
 /// `URL` or `PROVIDER=URL`. An address may have a `=` of its own.
 fn given_url(text: &str) -> GivenUrl {
-    let named = text.split_once('=').and_then(|(name, url)| Some((Service::named(name)?, url)));
+    let named = text.split_once('=').and_then(|(name, url)| Some((Provider::named(name)?, url)));
     match named {
         Some((service, url)) => (Some(service), url.into()),
         None => (None, text.into()),

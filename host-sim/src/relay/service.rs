@@ -1,6 +1,6 @@
 //! Where the services are that hubs ask, and what they want to know of the one who asks.
 
-pub use hub_core::chat::Service;
+pub use hub_core::chat::Provider;
 use serde_json::Value;
 
 /// A service as the relay sees it.
@@ -21,7 +21,7 @@ pub trait Web: Sized {
     fn tokens(self, reply: &Value) -> Option<(u64, u64)>;
 }
 
-impl Web for Service {
+impl Web for Provider {
     fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|service| service.name() == name)
     }

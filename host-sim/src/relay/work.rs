@@ -16,7 +16,7 @@ use super::hubs::Hubs;
 use super::model::{Model, Models};
 use super::request::{Errand, Request};
 use super::search::{self, SearchUrl};
-use super::service::{Service, Web as _};
+use super::service::{Provider, Web as _};
 use crate::demo;
 
 /// Requests that are with their services at the same time. More wait.
@@ -77,7 +77,7 @@ impl Work {
     ) -> Result<Vec<u8>, Failure> {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         report.model = body["model"].as_str().map(|model| clean(model, 64));
-        let found = Service::named(name).and_then(|service| Some((service, self.models.get(service)?)));
+        let found = Provider::named(name).and_then(|service| Some((service, self.models.get(service)?)));
         let Some((service, model)) = found else {
             return Err(Failure::NotServed { who: name.into(), served: self.models.to_string() });
         };

@@ -5,7 +5,7 @@ mod prompts;
 mod sentences;
 mod talk;
 
-use hub_core::chat::Service;
+use hub_core::chat::Provider;
 use serde_json::json;
 
 use talk::{in_each_format, in_format};
@@ -183,7 +183,7 @@ fn everyday_sentences() {
         ("who are you", vec![], "I am the demo model of Hearthwave"),
         ("write me a poem about the sea", vec![], "I am only a demo and did not understand that."),
     ] {
-        in_format(Service::Anthropic, async |talk| {
+        in_format(Provider::Anthropic, async |talk| {
             let heard = talk.say(said).await;
             let first = heard.rounds.first().cloned().unwrap_or_default();
             assert_eq!(first, calls, "{said}");

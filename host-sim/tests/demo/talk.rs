@@ -10,7 +10,7 @@ use host_sim::hub::{self, Settings};
 use host_sim::link;
 use host_sim::network::Network;
 use host_sim::zwave::Home;
-use hub_core::chat::Service;
+use hub_core::chat::Provider;
 use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -20,7 +20,7 @@ pub(crate) struct Talk {
     network: Network,
     settings: Settings,
     pub(crate) home: Home,
-    pub(crate) format: Service,
+    pub(crate) format: Provider,
     pub(crate) tools: Value,
     messages: Vec<Value>,
 }
@@ -56,7 +56,7 @@ impl Talk {
 
     fn ask_model(&self) -> Value {
         let mut body = json!({ "model": "demo-1", "messages": self.messages, "tools": self.tools });
-        if self.format == Service::Anthropic {
+        if self.format == Provider::Anthropic {
             body["max_tokens"] = 1024.into();
         }
         let reply = answer(self.format, body.to_string().as_bytes()).expect("a reply");
@@ -66,7 +66,7 @@ impl Talk {
     /// Takes a reply apart: the message to keep, the calls with their ids, and the words.
     fn read(&self, reply: &Value) -> (Value, Vec<(Value, String, Value)>, Option<String>) {
         match self.format {
-            Service::Anthropic => {
+            Provider::Anthropic => {
                 let blocks = reply["content"].as_array().expect("blocks");
                 let calls = blocks.iter().filter(|block| block["type"] == "tool_use").map(|block| {
                     let name = block["name"].as_str().expect("a name");
@@ -79,7 +79,7 @@ impl Talk {
                 let text = blocks.iter().find_map(|block| block["text"].as_str().map(str::to_owned));
                 (json!({ "role": "assistant", "content": blocks }), calls, text)
             }
-            Service::OpenAi => {
+            Provider::OpenAi => {
                 let message = &reply["choices"][0]["message"];
                 let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
                 let reason = if calls.is_empty() { "stop" } else { "tool_calls" };
@@ -91,7 +91,7 @@ impl Talk {
                 });
                 (message.clone(), calls.collect(), message["content"].as_str().map(str::to_owned))
             }
-            Service::Ollama => {
+            Provider::Ollama => {
                 let message = &reply["message"];
                 assert_eq!((&reply["done"], &reply["done_reason"]), (&json!(true), &json!("stop")));
                 let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
@@ -110,18 +110,18 @@ impl Talk {
 
     fn add_results(&mut self, results: Vec<(Value, String, String)>) {
         match self.format {
-            Service::Anthropic => {
+            Provider::Anthropic => {
                 let blocks: Vec<_> = results.into_iter().map(|(id, _, content)| {
                     json!({ "type": "tool_result", "tool_use_id": id, "content": content })
                 }).collect();
                 self.messages.push(json!({ "role": "user", "content": blocks }));
             }
-            Service::OpenAi => {
+            Provider::OpenAi => {
                 self.messages.extend(results.into_iter().map(
                     |(id, _, content)| json!({ "role": "tool", "tool_call_id": id, "content": content }),
                 ))
             }
-            Service::Ollama => {
+            Provider::Ollama => {
                 self.messages.extend(results.into_iter().map(
                     |(_, name, content)| json!({ "role": "tool", "tool_name": name, "content": content }),
                 ))
@@ -144,7 +144,7 @@ impl Talk {
             rounds.push(calls.iter().map(|(_, name, arguments)| format!("{name} {arguments}")).collect());
             let ids: std::collections::BTreeSet<_> = calls.iter().map(|(id, ..)| id.to_string()).collect();
             assert!(
-                self.format == Service::Ollama || ids.len() == calls.len(),
+                self.format == Provider::Ollama || ids.len() == calls.len(),
                 "ids are not unique: {ids:?}"
             );
             let mut results = Vec::new();
@@ -160,12 +160,12 @@ impl Talk {
 
 /// Runs a conversation in each format.
 pub(crate) fn in_each_format(talk: impl AsyncFn(&mut Talk)) {
-    for service in Service::ALL {
+    for service in Provider::ALL {
         in_format(service, &talk);
     }
 }
 
-pub(crate) fn in_format(format: Service, talk: impl AsyncFn(&mut Talk)) {
+pub(crate) fn in_format(format: Provider, talk: impl AsyncFn(&mut Talk)) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     runtime.expect("a runtime").block_on(async {
         let network = Network::Memory(Server::start(Options::default()));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host_sim::relay::{Models, Service, Settings};
+use host_sim::relay::{Models, Provider, Settings};
 use minimq::QoS;
 
 use crate::client::With;
@@ -13,9 +13,9 @@ use support::server::{Act, Server};
 #[test]
 fn bodies_pass_as_they_are_and_keys_are_added() {
     for (service, path, header) in [
-        (Service::Anthropic, "POST /v1/messages ", "\r\nx-api-key: sk-very-secret-7\r\n"),
-        (Service::OpenAi, "POST /v1/chat/completions ", "\r\nauthorization: Bearer sk-very-secret-7\r\n"),
-        (Service::Ollama, "POST /api/chat ", "\r\nhost: server.test\r\n"),
+        (Provider::Anthropic, "POST /v1/messages ", "\r\nx-api-key: sk-very-secret-7\r\n"),
+        (Provider::OpenAi, "POST /v1/chat/completions ", "\r\nauthorization: Bearer sk-very-secret-7\r\n"),
+        (Provider::Ollama, "POST /api/chat ", "\r\nhost: server.test\r\n"),
     ] {
         story(Server::always(Act::ok(reply(service))), async |mut world| {
             for qos in [QoS::AtLeastOnce, QoS::ExactlyOnce] {
@@ -33,8 +33,8 @@ fn bodies_pass_as_they_are_and_keys_are_added() {
             assert!(seen.head.starts_with(path), "{}", seen.head);
             assert!(seen.head.contains(header), "{}", seen.head);
             let version = seen.head.contains("\r\nanthropic-version: 2023-06-01\r\n");
-            assert_eq!(version, service == Service::Anthropic);
-            assert_eq!(seen.head.contains(KEY), service != Service::Ollama);
+            assert_eq!(version, service == Provider::Anthropic);
+            assert_eq!(seen.head.contains(KEY), service != Provider::Ollama);
             assert!(seen.head.contains("\r\ncontent-type: application/json\r\n"), "{}", seen.head);
         });
     }
@@ -43,7 +43,7 @@ fn bodies_pass_as_they_are_and_keys_are_added() {
 #[test]
 fn the_log_has_a_line_for_each_request_and_no_secrets() {
     let error = format!(r#"{{"error":{{"message":"the key {KEY} is wrong"}}}}"#);
-    let acts = [Act::slow(2, reply(Service::OpenAi)), Act::status(401, &error)];
+    let acts = [Act::slow(2, reply(Provider::OpenAi)), Act::status(401, &error)];
     story(Server::doing(acts), async |mut world| {
         world.hub.ask("openai", BODY, With::default()).await;
         let (answer, _) = world.hub.ask("openai", BODY, With { correlation: b"2", ..With::default() }).await;

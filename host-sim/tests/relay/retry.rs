@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host_sim::relay::Service;
+use host_sim::relay::Provider;
 
 use crate::client::With;
 use crate::log;
@@ -17,7 +17,7 @@ fn after(status: u16, header: &str) -> Act {
 
 #[test]
 fn a_server_that_says_when_is_asked_again_then() {
-    for service in Service::ALL {
+    for service in Provider::ALL {
         let acts = [after(429, "retry-after: 7"), Act::ok(reply(service))];
         story(Server::doing(acts), async |mut world| {
             let (answer, time) = world.hub.ask(service.name(), BODY, With::default()).await;
@@ -50,7 +50,7 @@ fn troubles_that_pass() {
 
 #[test]
 fn a_server_that_never_recovers_is_given_up_in_its_own_words() {
-    for service in Service::ALL {
+    for service in Provider::ALL {
         story(Server::always(Act::status(500, BUSY)), async |mut world| {
             let (answer, time) = world.hub.ask(service.name(), BODY, With::default()).await;
             assert_eq!(answer.error(), ("Overloaded, sorry".into(), Some(500)));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host_sim::relay::{Http, Service};
+use host_sim::relay::{Http, Provider};
 use minimq::{Property, QoS};
 
 use crate::client::With;
@@ -34,7 +34,7 @@ fn a_reply_that_breaks_off_is_not_asked_for_again() {
     let head = "HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n{\"content\":";
     let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nb\r\n{\"content\":\r\n5\r\n[";
     for (raw, bytes) in [(head, 11), (chunked, 11)] {
-        for service in Service::ALL {
+        for service in Provider::ALL {
             story(Server::always(Act::Raw(raw.into())), async |mut world| {
                 let (answer, _) = world.hub.ask(service.name(), BODY, With::default()).await;
                 let (message, status) = answer.error();
@@ -81,7 +81,7 @@ fn nonsense_is_called_so() {
 #[test]
 fn a_reply_is_no_larger_than_the_hub_takes() {
     let reply = |size: usize| format!("{{\"text\":\"{}\"}}", "x".repeat(size - 11));
-    for service in Service::ALL {
+    for service in Provider::ALL {
         let acts = [8192, 8193, 12_000, 12_001].map(|size| Act::ok(&reply(size)));
         story(Server::doing(acts), async |mut world| {
             let name = service.name();
@@ -128,14 +128,14 @@ fn floods_are_counted_and_not_kept() {
 
 #[test]
 fn a_request_that_comes_again_is_asked_once() {
-    story(Server::always(Act::slow(5, reply(Service::OpenAi))), async |mut world| {
+    story(Server::always(Act::slow(5, reply(Provider::OpenAi))), async |mut world| {
         // A hub that has lost an acknowledgement sends it again.
         let with = With { qos: QoS::AtLeastOnce, ..With::default() };
         world.hub.send("openai", BODY, with).await;
         tokio::time::sleep(Duration::from_secs(1)).await;
         world.hub.send("openai", BODY, with).await;
         let answer = world.hub.next(Duration::from_secs(30)).await.expect("an answer");
-        assert_eq!(answer.payload, reply(Service::OpenAi).as_bytes());
+        assert_eq!(answer.payload, reply(Provider::OpenAi).as_bytes());
         assert_eq!(world.hub.next(Duration::from_secs(30)).await, None, "one answer");
         assert_eq!(world.server.seen().len(), 1);
         // A minute later it is another one, as it is with other Correlation Data or another body.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use host_sim::broker::{Options, Server as Broker};
 use host_sim::network::Network;
-use host_sim::relay::{self, Endpoint, Http, Key, Model, Models, Service, Settings, Web as _};
+use host_sim::relay::{self, Endpoint, Http, Key, Model, Models, Provider, Settings, Web as _};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -19,15 +19,15 @@ pub(crate) const KEY: &str = "sk-very-secret-7";
 pub(crate) const BODY: &str = r#"{ "model" : "best-1", "messages":[{"role":"user","content":"grüezi"}] }"#;
 
 /// A reply of each service, with its usage.
-pub(crate) fn reply(service: Service) -> &'static str {
+pub(crate) fn reply(service: Provider) -> &'static str {
     match service {
-        Service::Anthropic => {
+        Provider::Anthropic => {
             r#"{"content":[{"type":"text","text":"hi"}],"usage":{"input_tokens":12,"output_tokens":3}}"#
         }
-        Service::OpenAi => {
+        Provider::OpenAi => {
             r#"{"choices":[{"message":{"content":"hi"}}],"usage":{"prompt_tokens":12,"completion_tokens":3}}"#
         }
-        Service::Ollama => {
+        Provider::Ollama => {
             r#"{"message":{"content":"hi"},"done":true,"prompt_eval_count":12,"eval_count":3}"#
         }
     }
@@ -36,7 +36,7 @@ pub(crate) fn reply(service: Service) -> &'static str {
 /// All services at one server.
 pub(crate) fn models(url: &str) -> Models {
     let mut models = Models::default();
-    for service in Service::ALL {
+    for service in Provider::ALL {
         let key = service.key_variable().map(|_| Key::new(KEY).expect("a key"));
         models.set(service, Model::At(Endpoint::at(service, url, key).expect("an address")));
     }

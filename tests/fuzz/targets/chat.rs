@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use hub_core::chat::provider::{self, Ask};
-use hub_core::chat::{Event, History, Rule, Service, Stage, Step, Turn};
+use hub_core::chat::{Context, History, Input, Provider, Rule, Step, Turn, TurnSettings};
 use hub_core::json::Writer;
 use hub_core::limits::{HISTORY, LLM_REPLY, MQTT_SEND, REPLY};
 use hub_core::tool::Registry;
@@ -23,14 +23,16 @@ static LONG: LazyLock<String> =
 
 fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
     let Some((first, rest)) = input.split_first() else { return };
-    let service = Service::ALL[usize::from(first % 3)];
+    let service = Provider::ALL[usize::from(first % 3)];
     let text = format!(
         r#"{{"name":"fuzz","service":"{}","model":"m","prompt":"p","tools":{{"enabled":{},"max_iterations":{}}}}}"#,
         service.name(),
         first & 4 == 0,
         first >> 3 & 15,
     );
-    let rule = Rule::parse(&text).expect("a rule");
+    let mut settings = TurnSettings::new();
+    settings.apply(&Rule::parse(&text).expect("a rule"), 5);
+    settings.system = "p".try_into().expect("room");
     let registry = Box::new(Registry::new());
     for tool in TOOLS.iter().take(6) {
         registry.register(tool).expect("room");
@@ -39,25 +41,25 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
     let mut turn = None;
     for reply in rest.split(|byte| *byte == BETWEEN).take(24) {
         let reply = stretch(reply, LLM_REPLY);
-        let mut stage = Stage { rule: &rule, registry: &registry, history: &mut history };
-        let turn_now = turn.get_or_insert_with(|| Turn::start(&mut stage, &"Go on", true).expect("it starts"));
-        let mut step = turn_now.on(Event::Reply(provider::read(service, &reply)), &mut stage);
+        let mut context = Context { settings: &mut settings, registry: &registry, history: &mut history };
+        let turn_now = turn.get_or_insert_with(|| Turn::start(&mut context, &"Go on").expect("it starts"));
+        let mut step = turn_now.on(Input::Reply(provider::read(service, &reply)), &mut context);
         let mut runs = 0;
         let is_over = loop {
             match step {
                 Step::Run => {
                     runs += 1;
                     assert!(runs <= 8, "more calls than there can be at once");
-                    let call = turn_now.call(stage.history).expect("a call");
+                    let call = turn_now.call(context.history).expect("a call");
                     // Some results are longer than others.
                     let result = if call.name.len() % 2 == 0 { SHORT } else { &LONG };
-                    step = turn_now.on(Event::ToolDone { result, is_error: runs % 3 == 0 }, &mut stage);
+                    step = turn_now.on(Input::ToolDone { result, is_error: runs % 3 == 0 }, &mut context);
                 }
                 Step::Ask => break false,
                 Step::Finish(ending) => {
                     let mut buffer = [0; REPLY];
                     let mut writer = Writer::new(&mut buffer);
-                    writer.object(|out| ending.write(&rule, stage.history, 64, out));
+                    writer.object(|out| ending.write(context.settings, context.history, 64, out));
                     let length = writer.finish().expect("it fits");
                     assert!(length + 64 <= REPLY + 2);
                     serde_json::from_slice::<Value>(&buffer[..length]).expect("JSON");
@@ -70,16 +72,16 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
         if is_over {
             turn = None;
         } else {
-            is_asked(&rule, &history, &registry);
+            is_asked(&settings, &history, &registry);
         }
     }
 });
 
 /// Looks at what the model is asked next.
-fn is_asked(rule: &Rule<'_>, history: &History, registry: &Registry) {
+fn is_asked(settings: &TurnSettings, history: &History, registry: &Registry) {
     let mut buffer = vec![0; MQTT_SEND];
     let mut writer = Writer::new(&mut buffer);
-    let ask = Ask { rule, system: &"p", history, forgotten: 0, tools: Some(registry) };
+    let ask = Ask { settings, history, forgotten: 0, tools: Some(registry) };
     let left_out = provider::write(&ask, &mut writer).expect("it fits without tools");
     assert!(left_out.is_none() || history.used() > HISTORY / 4, "few words, and no room for tools");
     let length = writer.finish().expect("it fits");
@@ -98,7 +100,7 @@ fn is_asked(rule: &Rule<'_>, history: &History, registry: &Registry) {
         }
         if message["role"] == "tool" {
             let id = called.remove(0);
-            assert!(rule.service == Service::Ollama || id == message["tool_call_id"], "{body}");
+            assert!(settings.provider == Provider::Ollama || id == message["tool_call_id"], "{body}");
         }
         if message["role"] == "user" && !message["content"].is_array() {
             assert!(called.is_empty(), "{body}");

@@ -3,7 +3,8 @@
 
 use hub_core::HubId;
 use hub_core::limits::{CORRELATION, HUB_ID, RESPONSE_TOPIC};
-use hub_core::mqtt::{Refusal, ReplyTo, Request, Topics};
+use hub_core::mqtt::{ReplyTo, Topics, UnusableReplyTo};
+use hub_core::request::Request;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
@@ -34,10 +35,9 @@ fn reply_to(topic: &str, correlation: &[u8]) {
             assert!(is_topic(topic) && reply_to.topic == *topic);
             assert_eq!(reply_to.correlation.as_deref(), Some(correlation));
         }
-        Err(Refusal::ResponseTopic) => assert!(!is_topic(topic)),
-        Err(Refusal::LongResponseTopic) => assert!(topic.len() > RESPONSE_TOPIC),
-        Err(Refusal::LongCorrelation) => assert!(correlation.len() > CORRELATION),
-        Err(refusal) => panic!("{refusal}"),
+        Err(UnusableReplyTo::Topic) => assert!(!is_topic(topic)),
+        Err(UnusableReplyTo::LongTopic) => assert!(topic.len() > RESPONSE_TOPIC),
+        Err(UnusableReplyTo::LongCorrelation) => assert!(correlation.len() > CORRELATION),
     }
 }
 

@@ -159,10 +159,7 @@ fn tool_list(request: Value<'_>, registry: &Registry, reply: &mut Writer<'_>) ->
     }
     reply.key("tools");
     let mut next = None;
-    let is_allowed = |names: [&str; 2]| {
-        let mut listed = allowed.iter().flat_map(|allowed| allowed.items()).filter_map(|item| item.as_text());
-        allowed.is_none() || listed.any(|item| names.iter().any(|name| item == **name))
-    };
+    let is_allowed = |names: [&str; 2]| tool::is_listed(allowed, names);
     reply.array(|list| next = format.write_all(registry, &is_allowed, after.as_deref(), list));
     if let Some(next) = next {
         reply.field("next", next.as_str());

@@ -207,9 +207,8 @@ impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
         }
     }
 
-    /// Says goodbye.
+    /// Says goodbye, for as long as the broker takes to hear it.
     pub async fn disconnect(&mut self) -> Result<(), Lost> {
-        let leaving = with_timeout(limits::MQTT_TIMEOUT, self.connection.disconnect());
-        Ok(leaving.await.map_err(|_| Lost::Stalled)??)
+        Ok(self.connection.disconnect().await?)
     }
 }

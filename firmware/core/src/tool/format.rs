@@ -93,6 +93,14 @@ impl Format {
     }
 }
 
+/// Whether a list of names, if there is one, holds one of the tool's: final or undecorated.
+pub fn is_listed(list: Option<Value<'_>>, names: [&str; 2]) -> bool {
+    list.is_none_or(|list| {
+        let mut listed = list.items().filter_map(|item| item.as_text());
+        listed.any(|item| names.iter().any(|name| item == **name))
+    })
+}
+
 fn definition(
     name: &str,
     tool: &Tool<'_>,

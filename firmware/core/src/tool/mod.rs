@@ -19,7 +19,7 @@ pub use definition::{Example, Hints, Implementation, Tool};
 pub use describe::describe;
 pub(crate) use execute::EPILOGUE;
 pub use execute::{Answer, Event, Handlers, execute};
-pub use format::Format;
+pub use format::{Format, is_listed};
 pub use names::{TooMany, normalise};
 pub use outcome::{ErrorType, Failure, Success};
 pub use registry::{Discovered, Full, LeftOut, Name, Registry};

@@ -1,15 +1,13 @@
-//! The desk where requests come in and replies go out. It outlives connections.
+//! The requests in work and their replies. They outlive connections.
 
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hub_core::mqtt::{Connection, Lost, Sent};
 use hyper::body::Bytes;
-use minimq::{
-    ConnectEvent, Connection, Error, Io, Op, PeerError, PubError, Publication, QoS, ResourceError,
-    RetainHandling, SubscriptionOptions, TopicFilter,
-};
+use minimq::{Io, Op, Publication, QoS, RetainHandling, SubscriptionOptions, TopicFilter};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -25,42 +23,10 @@ const IN_WORK: usize = 256;
 const REQUEST_QOS: QoS = QoS::AtLeastOnce;
 /// See [`REQUEST_QOS`].
 const REPLY_QOS: QoS = QoS::AtLeastOnce;
-/// For the broker to answer a subscription.
-const SUBSCRIBE_WITHIN: Duration = Duration::from_secs(10);
 /// For requests in work to be finished once the relay is stopped.
 const FINISH_WITHIN: Duration = Duration::from_secs(5);
 /// For the last words to be taken.
 const FAREWELL_WITHIN: Duration = Duration::from_secs(1);
-
-/// Why a connection ended.
-#[derive(Debug)]
-pub(super) enum Lost {
-    /// The stream broke, or the broker closed it.
-    Closed,
-    /// The broker does not answer.
-    Stalled,
-    /// The broker does not let the relay subscribe.
-    Deaf,
-    /// The broker sent nonsense.
-    Nonsense,
-}
-
-impl<E> From<Error<E>> for Lost {
-    fn from(error: Error<E>) -> Self {
-        match error {
-            Error::Peer(_) => Self::Nonsense,
-            _ => Self::Closed,
-        }
-    }
-}
-
-/// Whether the broker sends requests.
-enum Subscription {
-    Missing,
-    /// It was asked to, and has until then to answer.
-    Asked(Op, Instant),
-    Held,
-}
 
 /// A reply that has not arrived at the broker yet.
 struct Reply {
@@ -74,10 +40,9 @@ struct Promise {
     identity: Option<Identity>,
 }
 
-/// Handles what comes and goes.
-pub(super) struct Desk {
+/// Requests in work, and their replies.
+pub(super) struct Jobs {
     work: Arc<Work>,
-    subscription: Subscription,
     /// Whether the broker still has to be told that no more requests are wanted.
     leaves: bool,
     jobs: JoinSet<Done>,
@@ -91,11 +56,10 @@ pub(super) struct Desk {
     half_sent: Vec<Reply>,
 }
 
-impl Desk {
+impl Jobs {
     pub(super) fn new(work: Arc<Work>) -> Self {
         Self {
             work,
-            subscription: Subscription::Missing,
             leaves: false,
             jobs: JoinSet::new(),
             promises: HashMap::new(),
@@ -106,19 +70,13 @@ impl Desk {
         }
     }
 
-    /// A connection failed before it was known whether the broker still has the relay's session.
-    pub(super) fn doubt(&mut self) {
-        self.subscription = Subscription::Missing;
-    }
-
     /// Serves one connection until it ends or `stop` is ready.
-    pub(super) async fn attend<IO: Io>(
+    pub(super) async fn serve<IO: Io>(
         &mut self,
         connection: &mut Connection<'_, '_, IO>,
         mut stop: Pin<&mut impl Future<Output = ()>>,
     ) -> Result<(), Lost> {
-        if connection.connect_event() == ConnectEvent::Connected {
-            self.subscription = Subscription::Missing;
+        if connection.is_fresh() {
             // The session that would have repeated them is gone.
             self.due.extend(self.sent.drain(..).map(|(_, reply)| reply));
             self.due.append(&mut self.half_sent.drain(..).collect());
@@ -126,7 +84,7 @@ impl Desk {
         // A session that is still there repeats them itself.
         self.half_sent.clear();
         loop {
-            self.subscribe(connection).await?;
+            subscribe(connection).await?;
             if self.next(connection, stop.as_mut()).await? {
                 return Ok(());
             }
@@ -148,8 +106,7 @@ impl Desk {
         self.settle(connection, FAREWELL_WITHIN).await?;
         // Nobody comes back to this session, which the broker keeps for a while: minimq has no room for a DISCONNECT that
         // says so. Without its subscriptions nothing goes there that other relays are to get.
-        timeout(FAREWELL_WITHIN, connection.disconnect()).await.map_err(|_| Lost::Stalled)??;
-        Ok(())
+        timeout(FAREWELL_WITHIN, connection.disconnect()).await.unwrap_or(Err(Lost::Stalled))
     }
 
     /// Goes on until nothing is left to do, or the time is over.
@@ -162,16 +119,10 @@ impl Desk {
         loop {
             if self.leaves {
                 // Requests that are on their way already are still served. If there is no room to say it, there soon is.
-                match connection.unsubscribe(&SHARED, &[]).await {
-                    Ok(_) => self.leaves = false,
-                    Err(Error::NotReady | Error::Resource(_)) => {}
-                    Err(error) => return Err(error.into()),
-                }
+                self.leaves = !connection.unsubscribe(&SHARED).await?;
             }
-            let is_acknowledged = connection.session().is_publish_quiescent();
             let is_done = self.promises.is_empty() && self.due.is_empty() && !self.leaves;
-            let is_quiet = is_done && is_acknowledged;
-            if is_quiet || self.next(connection, sleep_until(end)).await? {
+            if (is_done && connection.is_quiet()) || self.next(connection, sleep_until(end)).await? {
                 return Ok(());
             }
         }
@@ -184,68 +135,20 @@ impl Desk {
         stop: impl Future<Output = ()>,
     ) -> Result<bool, Lost> {
         self.send_replies(connection).await?;
-        let no_answer = async {
-            match self.subscription {
-                Subscription::Asked(_, until) => sleep_until(until).await,
-                _ => std::future::pending().await,
-            }
-        };
         let received = async {
-            let message = connection.poll().await?;
-            Ok::<_, Error<IO::Error>>(message.map(|message| Message::read(&message, Instant::now())))
+            let received = connection.receive().await?;
+            Ok::<_, Lost>(received.map(|received| Message::read(&received.message, Instant::now())))
         };
         tokio::select! {
             // In order, not by chance: a run in virtual time goes the same way every time.
             biased;
             () = stop => return Ok(true),
             Some(done) = self.jobs.join_next_with_id() => self.done(done),
-            received = received => match received {
-                Ok(Some(message)) => self.receive(message),
-                Ok(None) => {}
-                // The connection lives on. What was rejected is the subscription, or else a reply.
-                Err(Error::Peer(PeerError::Rejected(_))) => {
-                    if let Subscription::Asked(op, _) = &self.subscription
-                        && !connection.is_pending(op)
-                    {
-                        self.subscription = Subscription::Missing;
-                        return Err(Lost::Deaf);
-                    }
-                    log::warn!("relay: the broker refused a reply; check its access rules");
-                }
-                Err(error) => return Err(error.into()),
+            received = received => if let Some(message) = received? {
+                self.receive(message);
             },
-            () = no_answer => return Err(Lost::Stalled),
         }
         Ok(false)
-    }
-
-    /// Asks for requests, if the broker has not been asked, and notices its answer.
-    async fn subscribe<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
-        match &self.subscription {
-            Subscription::Held => {}
-            Subscription::Asked(op, _) if connection.is_pending(op) => {}
-            Subscription::Asked(..) => {
-                log::debug!("relay: subscribed");
-                self.subscription = Subscription::Held;
-            }
-            Subscription::Missing => {
-                let info = SubscriptionOptions::default()
-                    .maximum_qos(REQUEST_QOS)
-                    .retain_behavior(RetainHandling::Immediately);
-                let requests = SubscriptionOptions::default().maximum_qos(REQUEST_QOS);
-                let [models, search] = SHARED.map(|topic| TopicFilter::new(topic).options(requests));
-                let filters = [TopicFilter::new(INFO).options(info), models, search];
-                match connection.subscribe(&filters, &[]).await {
-                    Ok(op) => {
-                        self.subscription = Subscription::Asked(op, Instant::now() + SUBSCRIBE_WITHIN);
-                    }
-                    // What a resumed session repeats comes first.
-                    Err(Error::NotReady | Error::Resource(_)) => {}
-                    Err(error) => return Err(error.into()),
-                }
-            }
-        }
-        Ok(())
     }
 
     fn receive(&mut self, message: Message) {
@@ -299,35 +202,22 @@ impl Desk {
     /// Sends replies as far as there is room, and forgets those that have arrived.
     async fn send_replies<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
         self.sent.retain(|(op, _)| connection.is_pending(op));
-        while connection.can_publish(REPLY_QOS)
-            && let Some(reply) = self.due.pop_front()
-        {
+        while let Some(reply) = self.due.pop_front() {
             let mut publication = Publication::bytes(&reply.to.topic, &reply.payload).qos(REPLY_QOS);
             if let Some(data) = &reply.to.correlation {
                 publication = publication.correlate(data);
             }
             match connection.publish(publication).await {
-                Ok(Some(op)) => self.sent.push((op, reply)),
-                Ok(None) => {}
-                Err(PubError::Session(
-                    Error::NotReady | Error::Resource(ResourceError::InflightExhausted),
-                )) => {
+                Ok(Sent::Now(Some(op))) => self.sent.push((op, reply)),
+                Ok(Sent::Now(None)) => {}
+                Ok(Sent::Later) => {
                     self.due.push_front(reply);
                     break;
                 }
-                // It is written into what is left of the buffer: with others in it, that may be too little.
-                Err(
-                    PubError::Payload(_) | PubError::Session(Error::Resource(ResourceError::BufferTooSmall)),
-                ) if !connection.session().is_publish_quiescent() => {
-                    self.due.push_front(reply);
-                    break;
-                }
-                Err(PubError::Payload(_) | PubError::Session(Error::Resource(_) | Error::InvalidRequest)) => {
-                    self.replace(reply)
-                }
-                Err(PubError::Session(error)) => {
+                Ok(Sent::Never) => self.replace(reply),
+                Err(lost) => {
                     self.half_sent.push(reply);
-                    return Err(error.into());
+                    return Err(lost);
                 }
             }
         }
@@ -344,4 +234,12 @@ impl Desk {
             self.due.push_front(Reply { to: reply.to, payload: words.into() });
         }
     }
+}
+
+async fn subscribe<IO: Io>(connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
+    let requests = SubscriptionOptions::default().maximum_qos(REQUEST_QOS);
+    let info =
+        SubscriptionOptions::default().maximum_qos(REQUEST_QOS).retain_behavior(RetainHandling::Immediately);
+    let [models, search] = SHARED.map(|topic| TopicFilter::new(topic).options(requests));
+    connection.subscribe(&[TopicFilter::new(INFO).options(info), models, search]).await
 }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use embedded_io_async::{ErrorKind, ErrorType, Read, Write};
 use hub_core::limits::MQTT_RECEIVE;
-use hub_core::mqtt::{Margin, Sieve};
+use hub_core::mqtt::{PacketInfo, Transport};
 use libfuzzer_sys::fuzz_target;
 use support::broker::{packet, variable};
 use support::input::stretch;
@@ -44,19 +44,19 @@ fn sift(stream: &[u8], pieces: &[u8], room: usize) -> Passed {
     let mut inbox = Inbox::in_pieces(pieces);
     inbox.push(stream);
     inbox.closed = true;
-    let margin = Margin::new();
-    let mut sieve = Sieve::new(Broker { inbox, written: Vec::new(), piece: 0 }, &margin);
+    let info = PacketInfo::new();
+    let mut transport = Transport::new(Broker { inbox, written: Vec::new(), piece: 0 }, &info, true);
     let mut passed = Passed::default();
     let mut buffer = vec![0; room];
     loop {
         // One that has to wait is given up, and another one begun.
-        let Poll::Ready(count) = once(sieve.read(&mut buffer)) else { continue };
+        let Poll::Ready(count) = once(transport.read(&mut buffer)) else { continue };
         let count = count.expect("no failure");
         if count == 0 {
             return passed;
         }
-        if passed.cuts.last().is_none_or(|(_, cut)| *cut != margin.cut()) {
-            passed.cuts.push((passed.bytes.len(), margin.cut()));
+        if passed.cuts.last().is_none_or(|(_, cut)| *cut != info.uncut()) {
+            passed.cuts.push((passed.bytes.len(), info.uncut()));
         }
         passed.bytes.extend_from_slice(&buffer[..count]);
         assert!(passed.bytes.len() <= stream.len(), "more comes out than goes in");
@@ -104,11 +104,11 @@ fn is_sound(first: u8, body: &[u8]) -> bool {
 /// In the other direction everything passes, but for the four bytes of one number near the start.
 fn announce(stream: &[u8], piece: usize) {
     let mut broker = Broker { inbox: Inbox::default(), written: Vec::new(), piece };
-    let margin = Margin::new();
-    let mut sieve = Sieve::new(&mut broker, &margin);
+    let info = PacketInfo::new();
+    let mut transport = Transport::new(&mut broker, &info, true);
     let mut rest = stream;
     while !rest.is_empty() {
-        if let Poll::Ready(count) = once(sieve.write(rest)) {
+        if let Poll::Ready(count) = once(transport.write(rest)) {
             rest = &rest[count.expect("no failure")..];
         }
     }
