@@ -120,7 +120,7 @@ fn list(registry: &Registry) {
     for format in [Format::Mcp, Format::OpenAi, Format::Markdown] {
         let mut buffer = [0; limits::REPLY];
         let mut writer = Writer::new(&mut buffer);
-        writer.array(|out| drop(format.write_all(registry, None, None, out)));
+        writer.array(|out| drop(format.write_all(registry, &|_| true, None, out)));
         let length = writer.finish().expect("no more than fits");
         let list: serde_json::Value = serde_json::from_slice(&buffer[..length]).expect("JSON");
         assert!(list.as_array().is_some_and(|list| list.len() <= registry.len()));
