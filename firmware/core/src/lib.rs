@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Modules use those above them in this list, never those below: [`limits`], `log`, [`seam`], [`config`],
-//! [`json`], [`math`], [`schema`], [`store`], [`service`], [`notice`], [`tool`], [`link`], [`tools`], [`chat`], [`talk`],
+//! [`json`], [`math`], [`schema`], [`store`], [`pending`], [`service`], [`notice`], [`tool`], [`link`], [`tools`], [`chat`], [`talk`],
 //! [`mqtt`], [`hub`]. All memory is the caller's ([`Memory`]), every capacity is a constant in [`limits`], and nothing here
 //! panics on what a wire brings.
 #![no_std]
@@ -42,6 +42,7 @@ pub mod link;
 pub mod math;
 pub mod mqtt;
 pub mod notice;
+pub mod pending;
 pub mod schema;
 pub mod seam;
 pub mod service;

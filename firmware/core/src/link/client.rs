@@ -3,11 +3,12 @@
 use embassy_time::{Duration, Instant};
 use heapless::String;
 
-use super::rpc::{self, Id, Message, Outgoing};
+use super::rpc::{self, Message, Outgoing};
 use super::status::{Controller, Loss, State};
 use crate::json::{Kind, Text, Value};
 use crate::limits;
 use crate::log::{debug, error, info, warn};
+use crate::pending::Id;
 use crate::tool::{Discovered, Hints, Registry};
 
 /// Brings the link up, keeps it up, and counts the attempts.

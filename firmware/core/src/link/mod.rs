@@ -24,6 +24,6 @@ mod tests;
 pub use client::{Client, News, Reaction};
 pub use line::{Line, Lines};
 pub use port::{CallError, Port};
-pub use rpc::{Id, Message, Outgoing, VERSIONS};
+pub use rpc::{Message, Outgoing, VERSIONS};
 pub use status::{Controller, Loss, State, Status};
 pub use wire::{Around, run};

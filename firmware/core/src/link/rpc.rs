@@ -1,6 +1,7 @@
 //! JSON-RPC 2.0: what a line says, and the lines the hub says.
 
 use crate::json::{Items, Kind, Overflow, Text, Value, Writer};
+use crate::pending::Id;
 
 /// The versions of MCP that begin with a handshake, the newest first.
 pub const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -10,9 +11,6 @@ pub(super) const STATELESS: &str = "2026-07-28";
 
 /// JSON-RPC's code for a method that is not served.
 pub(super) const METHOD_NOT_FOUND: i64 = -32601;
-
-/// The number of a request of the hub's.
-pub type Id = u32;
 
 /// One message from the controller.
 #[derive(Clone, Copy, Debug)]

@@ -10,12 +10,13 @@ use super::line::{Line, Lines};
 use super::port::Port;
 use super::recent::Recent;
 use super::report;
-use super::rpc::{Id, Message, Outgoing, call_pieces};
+use super::rpc::{Message, Outgoing, call_pieces};
 use super::status::Loss;
 use crate::json::{Overflow, Value};
 use crate::limits;
 use crate::log::{debug, warn};
 use crate::notice::Notices;
+use crate::pending::{Id, Progress};
 use crate::tool::Registry;
 
 /// A program's error output, as a simulator that started the program hands it through.
@@ -96,7 +97,8 @@ impl<W: Write> Wire<'_, W> {
     async fn send(&mut self) {
         let Around { port, registry, .. } = *self.around;
         loop {
-            let busy = port.is_waiting();
+            let is_waiting = |call| matches!(call, Progress::Sending(_) | Progress::Sent(_));
+            let busy = port.calls.find(is_waiting).is_some();
             let Some(message) = self.client.poll(Instant::now(), busy, registry) else { break };
             if let Err(why) = self.pen.write(message).await {
                 return self.lost(why);
@@ -104,17 +106,19 @@ impl<W: Write> Wire<'_, W> {
             self.tell();
         }
         self.tell();
-        while let Some(id) = port.next_abandoned() {
+        while let Some(id) = port.calls.next_abandoned() {
             if let Err(why) = self.pen.write(Outgoing::Cancelled(id)).await {
                 return self.lost(why);
             }
         }
-        while let Some(call) = port.next_queued(|| self.client.next_id()) {
-            let outbox = call.outbox().await;
-            let written = self.pen.write_call(call.id, outbox.params(), self.client.is_stateless()).await;
+        while let Some(call) = port.calls.queued().next() {
+            let id = self.client.next_id();
+            call.advance(Progress::Queued, Progress::Sending(id));
+            let outbox = port.outbox().await;
+            let written = self.pen.write_call(id, outbox.params(), self.client.is_stateless()).await;
             drop(outbox);
             match written {
-                Ok(()) => call.sent(),
+                Ok(()) => call.advance(Progress::Sending(id), Progress::Sent(id)),
                 Err(why) => return self.lost(why),
             }
         }
@@ -124,7 +128,8 @@ impl<W: Write> Wire<'_, W> {
     async fn listen<R: Read>(&mut self, rx: &mut R) -> Heard {
         let Around { port, .. } = *self.around;
         let mut lines = port.lines.lock().await;
-        let heard = select3(next_line(&mut lines, rx), Timer::at(self.client.deadline()), port.due()).await;
+        let heard =
+            select3(next_line(&mut lines, rx), Timer::at(self.client.deadline()), port.calls.due()).await;
         match heard {
             Either3::First(Ok(Line::Whole(line))) => self.read(line).await,
             Either3::First(Ok(Line::TooLong { length, is_json })) => {
@@ -166,7 +171,9 @@ impl<W: Write> Wire<'_, W> {
                         }
                     }
                     // There are as many places as calls.
-                    Reaction::Answer(id) if self.around.port.waits_for(id) => drop(answers.push(id)),
+                    Reaction::Answer(id) if self.around.port.calls.sent(id).is_some() => {
+                        let _ = answers.push(id);
+                    }
                     Reaction::Answer(id) => {
                         debug!("controller: an answer to request {}, which nobody waits for", id);
                     }
