@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Modules use those above them in this list, never those below: [`limits`], `log`, [`seam`], [`config`],
-//! [`json`], [`math`], [`schema`], [`store`], [`pending`], [`service`], [`notice`], [`tool`], [`link`], [`tools`], [`chat`], [`talk`],
+//! [`text`], [`json`], [`math`], [`schema`], [`store`], [`pending`], [`service`], [`notice`], [`tool`], [`link`], [`tools`], [`chat`], [`talk`],
 //! [`mqtt`], [`hub`]. All memory is the caller's ([`Memory`]), every capacity is a constant in [`limits`], and nothing here
 //! panics on what a wire brings.
 #![no_std]
@@ -48,6 +48,7 @@ pub mod seam;
 pub mod service;
 pub mod store;
 pub mod talk;
+pub mod text;
 pub mod tool;
 pub mod tools;
 

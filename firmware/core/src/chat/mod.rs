@@ -15,7 +15,6 @@
 //!
 //! Dotted lines are what the driver does.
 
-mod cut;
 pub mod ending;
 pub mod history;
 pub mod prompts;
@@ -28,7 +27,6 @@ pub mod turn;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use cut::Measure;
 pub use ending::{Ending, Failed, Reason};
 pub use history::History;
 pub use provider::{Ask, ProviderError, Trouble};

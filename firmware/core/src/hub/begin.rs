@@ -10,7 +10,7 @@ use super::{rules, settings};
 use crate::chat::prompts::Invocation;
 use crate::chat::template::{Rendered, Variables};
 use crate::chat::turn::NotStarted;
-use crate::chat::{History, Measure, Rule, Stage, Turn};
+use crate::chat::{History, Rule, Stage, Turn};
 use crate::json::{Value, Writer};
 use crate::limits;
 use crate::log::warn;
@@ -18,6 +18,7 @@ use crate::mqtt::{self, Refusal};
 use crate::seam::Platform;
 use crate::store::{Document, Expression, Store};
 use crate::talk::{Brief, Talk};
+use crate::text::Measure;
 use crate::tool::{Handlers, Name};
 use crate::tools::DOCUMENTS;
 

@@ -2,6 +2,8 @@
 
 use core::fmt::{self, Write as _};
 
+use crate::text::one_line;
+
 /// The inside of a checked JSON string, escapes and all.
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a> {
@@ -70,13 +72,7 @@ impl<'a> Text<'a> {
 
     /// As much of the decoded text as fits, on one line: for showing, not for comparing.
     pub fn excerpt<const N: usize>(&self) -> heapless::String<N> {
-        let mut decoded = heapless::String::new();
-        for character in self.chars().map(|character| if character.is_control() { ' ' } else { character }) {
-            if decoded.push(character).is_err() {
-                break;
-            }
-        }
-        decoded
+        one_line(self)
     }
 }
 

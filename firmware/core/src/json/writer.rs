@@ -1,8 +1,10 @@
 //! Writes JSON into a buffer of fixed size.
 
+use core::convert::Infallible;
 use core::fmt::{self, Write as _};
 
 use super::{Decimal, Text, Value};
+use crate::text::escape;
 
 /// What was written did not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,27 +188,10 @@ impl<'b> Writer<'b> {
     }
 
     fn push_escaped(&mut self, text: &str) {
-        let mut plain = text;
-        while let Some(at) = plain.bytes().position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
-            let (before, special) = plain.split_at(at);
-            let (special, after) = special.split_at(1);
-            self.push(before.as_bytes());
-            match special {
-                "\"" => self.push(b"\\\""),
-                "\\" => self.push(b"\\\\"),
-                "\n" => self.push(b"\\n"),
-                "\r" => self.push(b"\\r"),
-                "\t" => self.push(b"\\t"),
-                control => {
-                    const DIGITS: [u8; 16] = *b"0123456789abcdef";
-                    let code = control.bytes().next().unwrap_or_default();
-                    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0');
-                    self.push(&[b'\\', b'u', b'0', b'0', digit(code >> 4), digit(code & 15)]);
-                }
-            }
-            plain = after;
-        }
-        self.push(plain.as_bytes());
+        let Ok(()) = escape(text, |piece| {
+            self.push(piece.as_bytes());
+            Ok::<(), Infallible>(())
+        });
     }
 }
 

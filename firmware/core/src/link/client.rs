@@ -9,6 +9,7 @@ use crate::json::{Kind, Text, Value};
 use crate::limits;
 use crate::log::{debug, error, info, warn};
 use crate::pending::Id;
+use crate::text::one_line;
 use crate::tool::{Discovered, Hints, Registry};
 
 /// Brings the link up, keeps it up, and counts the attempts.
@@ -549,11 +550,7 @@ fn log_message(params: Option<Value<'_>>) {
     let data = params.get("data").unwrap_or(params);
     let words: String<{ limits::QUOTE }> = match data.as_text() {
         Some(text) => text.excerpt(),
-        None => {
-            let text = data.text();
-            let end = text.floor_char_boundary(limits::QUOTE);
-            text.get(..end).and_then(|text| String::try_from(text).ok()).unwrap_or_default()
-        }
+        None => one_line(&data.text()),
     };
     let level: String<16> = params
         .get("level")

@@ -3,6 +3,7 @@
 use heapless::{HistoryBuf, String};
 
 use crate::limits;
+use crate::text::{Lossy, one_line};
 
 /// The beginning of a line, fit to be shown.
 pub(super) type Quote = String<{ limits::QUOTE }>;
@@ -22,7 +23,7 @@ impl Recent {
 
     /// Remembers a line, and returns how it is shown. The same again is remembered once.
     pub(super) fn add(&mut self, line: &[u8]) -> Quote {
-        let quote = quote(line);
+        let quote: Quote = one_line(&Lossy(line));
         if self.last() != Some(quote.as_str()) {
             self.0.write(quote.clone());
         }
@@ -38,18 +39,4 @@ impl Recent {
     pub(super) fn last(&self) -> Option<&str> {
         self.0.recent().map(|quote| quote.as_str())
     }
-}
-
-fn quote(line: &[u8]) -> Quote {
-    let mut quote = Quote::new();
-    let printable = line.utf8_chunks().flat_map(|chunk| {
-        let broken = if chunk.invalid().is_empty() { None } else { Some(char::REPLACEMENT_CHARACTER) };
-        chunk.valid().chars().map(|c| if c.is_control() { ' ' } else { c }).chain(broken)
-    });
-    for character in printable {
-        if quote.push(character).is_err() {
-            break;
-        }
-    }
-    quote
 }

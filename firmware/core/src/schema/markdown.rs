@@ -17,7 +17,7 @@ use crate::limits::SCHEMA_DEPTH;
 ///
 /// Nothing for a schema without parameters. A schema beyond the limits of the [module](super) is cut, and the
 /// list ends with `…`.
-pub fn write_markdown(schema: Value<'_>, out: &mut impl Write) -> fmt::Result {
+pub fn write_markdown(schema: Value<'_>, out: &mut dyn Write) -> fmt::Result {
     let mut outline = Outline { out, work: Work::new() };
     match outline.schema(schema, 0, SCHEMA_DEPTH) {
         Ok(()) => Ok(()),

@@ -31,20 +31,11 @@ pub fn describe(tool: &Tool<'_>, out: &mut dyn Write) -> fmt::Result {
     purpose(tool, out)?;
     write!(out, "\n\n## JSON Schema\n\n```json\n{}\n```\n\n", tool.schema)?;
     if let Ok(schema) = Value::parse(tool.schema.as_bytes()) {
-        schema::write_markdown(schema, &mut Out(out))?;
+        schema::write_markdown(schema, out)?;
     }
     write!(out, "\n## Usage Instructions\n\n```\n{}\n```\n\n## Concrete Examples\n", tool.usage)?;
     for example in tool.examples {
         write!(out, "\n```\n{}\n```\n\n{}\n", example.code, example.explanation)?;
     }
     Ok(())
-}
-
-/// A `dyn Write` where a sized one is wanted.
-struct Out<'a>(&'a mut dyn Write);
-
-impl Write for Out<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.write_str(text)
-    }
 }

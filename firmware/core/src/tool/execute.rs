@@ -14,6 +14,7 @@ use crate::json::{Kind, Text, Value, Writer};
 use crate::limits;
 use crate::log::{debug, error, info, trace, warn};
 use crate::schema::{self, Unknown};
+use crate::text::{Measure, head};
 
 /// Room in a reply for what follows the result. A tool whose result is a list stops before it.
 pub(crate) const EPILOGUE: usize = 2 * limits::OUTCOME_TEXT + limits::TOOL_NAME + limits::TRANSACTION + 128;
@@ -114,10 +115,10 @@ pub async fn execute<H: Handlers>(
         called => called,
     };
     let milliseconds = start.elapsed().as_millis();
-    let arguments = excerpt(arguments.text());
+    let arguments = head(arguments.text(), limits::QUOTE);
     match &outcome {
         Ok(success) => {
-            let result = excerpt(reply.since(before));
+            let result = head(reply.since(before), limits::QUOTE);
             let result = result.strip_prefix("\"success\":true,\"result\":").unwrap_or(result);
             info!("tool {} {} in {} ms: {}", name.as_str(), arguments, milliseconds, result);
             success.write(reply);
@@ -208,7 +209,7 @@ impl Call<'_, '_> {
 
     fn mock(&mut self, response: &str) -> Result<Success, Fault> {
         let name = self.name;
-        let arguments = excerpt(self.arguments.text());
+        let arguments = head(self.arguments.text(), limits::QUOTE);
         debug!("tool {} is a mock; its arguments {} are not used", name.as_str(), arguments);
         let response = Value::parse(response.as_bytes())
             .map_err(|error| Failure::failed(format_args!("The mock of '{name}' is broken: {error}")))?;
@@ -285,7 +286,7 @@ impl Call<'_, '_> {
         self.reply.key("error");
         let before = self.reply.mark();
         error(self.reply);
-        let words = excerpt(self.reply.since(before)).trim_matches('"');
+        let words = head(self.reply.since(before), limits::QUOTE).trim_matches('"');
         error!("Tool {} failed: {}", self.name.as_str(), words);
         self.reply.field("error_type", ErrorType::ExecutionError.as_str());
     }
@@ -299,10 +300,10 @@ fn spoken(content: Value<'_>) -> Success {
     };
     match texts.next() {
         Some(text) if !is_json(&text) => {
-            let mut words = heapless::String::<{ limits::OUTCOME_TEXT - 4 }>::new();
-            let is_cut = text.chars().any(|character| words.push(character).is_err());
-            let dots = if is_cut { "…" } else { "" };
-            Success::saying(format_args!("{words}{dots}"))
+            let mut words = heapless::String::new();
+            // It fits.
+            let _ = Measure::Plain.write_marked(&text, limits::OUTCOME_TEXT - 1, "…", &mut words);
+            Success { message: Some(words), ..Success::PLAIN }
         }
         _ => Success::PLAIN,
     }
@@ -328,7 +329,12 @@ fn translate(tool: &Tool<'_>, arguments: Value<'_>, out: &mut Writer<'_>) -> Res
     }
     let translated = out.since(before);
     if differs {
-        info!("tool {}: {} -> {}", tool.name, excerpt(arguments.text()), excerpt(translated));
+        info!(
+            "tool {}: {} -> {}",
+            tool.name,
+            head(arguments.text(), limits::QUOTE),
+            head(translated, limits::QUOTE)
+        );
     }
     let translated = Value::parse(translated.as_bytes()).map_err(|error| {
         Failure::failed(format_args!("The arguments of '{}' are broken: {error}", tool.name))
@@ -392,9 +398,4 @@ impl fmt::Display for Texts<'_> {
 
 fn write_texts(content: Value<'_>, out: &mut dyn fmt::Write) -> fmt::Result {
     write!(out, "{}", Texts(content))
-}
-
-/// The beginning of a text, for the log.
-fn excerpt(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(limits::QUOTE)).unwrap_or_default()
 }

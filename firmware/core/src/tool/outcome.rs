@@ -1,12 +1,13 @@
 //! What comes out of a call.
 
-use core::fmt::{self, Write as _};
+use core::fmt;
 
 use heapless::String;
 
 use crate::json::Writer;
 use crate::limits;
 use crate::store::StoreError;
+use crate::text::clip;
 
 type Line = String<{ limits::OUTCOME_TEXT }>;
 
@@ -25,7 +26,7 @@ impl Success {
 
     /// With a sentence for the person.
     pub fn saying(message: fmt::Arguments<'_>) -> Self {
-        Self { message: Some(line(message)), instruction: None }
+        Self { message: Some(clip(&message)), instruction: None }
     }
 
     pub(super) fn write(&self, reply: &mut Writer<'_>) {
@@ -85,7 +86,7 @@ pub struct Failure {
 impl Failure {
     /// A failure of the given kind.
     pub fn new(error_type: ErrorType, error: fmt::Arguments<'_>) -> Self {
-        Self { error: line(error), error_type, message: None, instruction: None, exception: None }
+        Self { error: clip(&error), error_type, message: None, instruction: None, exception: None }
     }
 
     /// The tool itself failed.
@@ -96,7 +97,7 @@ impl Failure {
     /// With a sentence for the person.
     #[must_use]
     pub fn saying(mut self, message: fmt::Arguments<'_>) -> Self {
-        self.message = Some(line(message));
+        self.message = Some(clip(&message));
         self
     }
 
@@ -110,7 +111,7 @@ impl Failure {
     /// Caused by an error of this type with these words.
     #[must_use]
     pub fn caused_by(mut self, exception_type: &'static str, words: fmt::Arguments<'_>) -> Self {
-        self.exception = Some((exception_type, line(words)));
+        self.exception = Some((exception_type, clip(&words)));
         self
     }
 
@@ -162,19 +163,4 @@ fn write_guidance(reply: &mut Writer<'_>, message: Option<&str>, instruction: Op
     if let Some(instruction) = instruction {
         reply.field("instruction", instruction);
     }
-}
-
-/// As much of a text as fits.
-fn line(text: fmt::Arguments<'_>) -> Line {
-    /// Takes what fits and lets the rest go.
-    struct Cut(Line);
-    impl fmt::Write for Cut {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            text.chars().try_for_each(|character| self.0.push(character).map_err(|_| fmt::Error))
-        }
-    }
-    let mut cut = Cut(Line::new());
-    // An error means that it was cut.
-    let _ = cut.write_fmt(text);
-    cut.0
 }

@@ -4,10 +4,10 @@
 //! of the person's.
 
 use super::{Ask, ProviderError, open_message, write_message};
-use crate::chat::cut::Measure;
 use crate::chat::history::{Message, Round};
 use crate::chat::reply::{Arguments, Content, Finish, Reply, Requested};
 use crate::json::{Kind, Opened, Value, Writer};
+use crate::text::Measure;
 use crate::tool::Format;
 
 /// Why it stops, in its words.

@@ -9,12 +9,12 @@ mod openai;
 
 use core::fmt::{self, Display};
 
-use super::cut::Measure;
 use super::history::{Call, History, Message, Messages};
 use super::reply::{Arguments, Reply, Requested};
 use super::rule::{Rule, Service};
 use crate::json::{self, Kind, Opened, Overflow, Text, Value, Writer};
 use crate::limits;
+use crate::text::Measure;
 use crate::tool::{Format, Name, Registry};
 
 /// What a model is asked.
