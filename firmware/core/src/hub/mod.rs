@@ -20,7 +20,7 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use self::chat::Room;
 use crate::config::Config;
-use crate::link::{self, Around, Port};
+use crate::link::{self, Port};
 use crate::log::{info, warn};
 use crate::mqtt::{Inside, Job, Slots};
 use crate::notice::Notices;
@@ -129,12 +129,13 @@ impl<'a> Hub<'a> {
         let toolbox = &Toolbox { platform: &platform, store: &store, port, services, restart: &restart };
         let (rx, tx) = uart;
         let inside = Inside { slots, services, talks, notices, link: port.status(), registry };
-        let around = Around { port, registry, notices, hint: config.controller_hint, seed: platform.seed() };
+        let resources =
+            link::Resources { port, registry, notices, hint: config.controller_hint, seed: platform.seed() };
         let room = &Room { talks, registry, toolbox, slots, notices, rule: config.rule, id: config.id };
         let serve = |index| slots.serve(index, async |job: &mut Job| answer::answer(job, room).await);
         // Pinned one by one where they stay: moved, all of them would cross the stack.
         let mqtt = pin!(mqtt::run(mqtt, config, &mut dial, &platform, &inside));
-        let link = pin!(link::run(rx, tx, &around));
+        let link = pin!(link::run(rx, tx, &resources));
         let jobs: [_; limits::JOBS] = [pin!(serve(0)), pin!(serve(1)), pin!(serve(2)), pin!(serve(3))];
         join4(mqtt, link, join_array(jobs), restart_when_told(&restart, &platform)).await.0
     }

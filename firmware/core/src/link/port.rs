@@ -11,7 +11,7 @@ use embassy_sync::mutex::Mutex;
 use embassy_time::with_timeout;
 
 use super::line::Lines;
-use super::rpc::Message;
+use super::rpc::Incoming;
 use super::status::{Loss, Status};
 use crate::json::{Value, Writer};
 use crate::limits;
@@ -134,12 +134,12 @@ impl Port {
         };
         let lines = self.lines.lock().await;
         let answer = Value::parse(lines.current()).ok().and_then(|line| {
-            Message::all(line).find_map(|message| match message {
-                Message::Result { id: Some(answered), result } if answered == id => {
+            Incoming::all(line).find_map(|message| match message {
+                Incoming::Result { id: Some(answered), result } if answered == id => {
                     Some(Answer::Result(result))
                 }
-                Message::Error { id: Some(answered), message, .. } if answered == id => {
-                    Some(Answer::Error(message))
+                Incoming::Error { id: Some(answered), error } if answered == id => {
+                    Some(Answer::Error(error.message))
                 }
                 _ => None,
             })
