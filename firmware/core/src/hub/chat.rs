@@ -241,7 +241,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Conversation<'_, P, Store<'_, F>> {
                     let milliseconds = started.elapsed().as_millis();
                     warn!("chat: the call of {} was ended after {} ms", name.as_str(), milliseconds);
                     let why = if let Either3::First(()) = ended { Heard::Cancelled } else { Heard::TimedOut };
-                    (tool::Event { name, success: false, milliseconds }, Err(why))
+                    (tool::Execution { name, success: false, milliseconds }, Err(why))
                 }
             };
             self.room.slots.tell(Happening::Tool(event));

@@ -5,9 +5,9 @@
 //! nothing recurses. Written by hand because the pull parsers without `alloc` hand out events, not the
 //! borrowed slices that let a value pass through the hub untouched.
 
-mod decimal;
 mod number;
 mod scan;
+mod shortest;
 mod text;
 mod value;
 mod writer;
@@ -17,11 +17,11 @@ mod tests;
 
 use core::fmt;
 
-pub(crate) use decimal::Decimal;
 pub(crate) use number::read as read_number;
+pub(crate) use shortest::Shortest;
 pub use text::Text;
 pub use value::{Items, Kind, Members, Value};
-pub use writer::{Encode, Mark, Opened, Overflow, Writer};
+pub use writer::{Bracket, Encode, Mark, Overflow, Writer};
 
 /// Why a text is not a JSON document, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use core::convert::Infallible;
 use core::fmt::{self, Write as _};
 
-use super::{Decimal, Text, Value};
+use super::{Shortest, Text, Value};
 use crate::text::escape;
 
 /// What was written did not fit.
@@ -27,7 +27,7 @@ pub struct Writer<'b> {
 /// An object that is open. See [`Writer::open`].
 #[derive(Debug)]
 #[must_use]
-pub struct Opened(u8);
+pub struct Bracket(u8);
 
 /// A place in what was written, to go back to. See [`Writer::rewind`].
 #[derive(Clone, Copy, Debug)]
@@ -77,23 +77,23 @@ impl<'b> Writer<'b> {
 
     /// Opens an object whose members are written next, until [`close`](Self::close). For code that waits in between;
     /// otherwise [`object`](Self::object) cannot be forgotten to be closed.
-    pub fn open(&mut self) -> Opened {
+    pub fn open(&mut self) -> Bracket {
         self.separate();
         self.push(b"{");
         self.comma = false;
-        Opened(b'}')
+        Bracket(b'}')
     }
 
     /// Opens an array whose items are written next, until [`close`](Self::close).
-    pub fn open_array(&mut self) -> Opened {
+    pub fn open_array(&mut self) -> Bracket {
         self.separate();
         self.push(b"[");
         self.comma = false;
-        Opened(b']')
+        Bracket(b']')
     }
 
     /// Closes the object or array.
-    pub fn close(&mut self, opened: Opened) {
+    pub fn close(&mut self, opened: Bracket) {
         self.push(&[opened.0]);
         self.comma = true;
     }
@@ -259,7 +259,7 @@ impl Encode for f64 {
         /// Up to here JavaScript writes a whole number with all its zeros.
         const ZEROS: [u8; 21] = [b'0'; 21];
 
-        let Some(decimal) = Decimal::of(*self) else { return writer.push(b"null") };
+        let Some(decimal) = Shortest::of(*self) else { return writer.push(b"null") };
         if self.is_sign_negative() {
             writer.push(b"-");
         }

@@ -5,7 +5,7 @@
 
 use core::fmt::Write as _;
 
-use crate::json::{self, Decimal};
+use crate::json::{self, Shortest};
 
 /// Decimals that count when numbers are compared.
 const TOLERANT: u32 = 12;
@@ -63,7 +63,7 @@ fn nearly_equal(x: f64, y: f64) -> bool {
 
 /// Rounds the shortest decimal of `x`, half away from zero.
 fn to_decimals(x: f64, decimals: u32) -> f64 {
-    let Some(decimal) = Decimal::of(x) else { return x };
+    let Some(decimal) = Shortest::of(x) else { return x };
     let surplus = decimal.exponent.saturating_add_unsigned(decimals);
     if surplus >= 0 {
         return x;

@@ -16,7 +16,7 @@ use super::request::{Refusal, Request};
 use super::topic::Topic;
 use crate::limits;
 use crate::talk::ConversationId;
-use crate::tool::{Event, Name};
+use crate::tool::{Execution, Name};
 
 /// Where a reply goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -115,7 +115,7 @@ impl Slot {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happening {
     /// A tool was executed.
-    Tool(Event),
+    Tool(Execution),
     /// A conversation goes on.
     Chat {
         /// Which.

@@ -2,8 +2,8 @@
 
 use core::cmp::Ordering;
 
-use super::decimal::Decimal;
-use super::work::{Exhausted, Work};
+use super::exact::Exact;
+use super::{Exhausted, Work};
 use crate::json::{Kind, Members, Text, Value};
 
 /// The value of the member `name` of `object`. Of several, the last counts.
@@ -53,7 +53,7 @@ pub(super) fn equal(one: Value<'_>, other: Value<'_>, work: &mut Work, depth: u8
         // An integer without an exponent can be written in one way only.
         Kind::Number if is_plain(one) && is_plain(other) => Ok(false),
         Kind::Number => {
-            let (one, other) = (Decimal::read(one, work)?, Decimal::read(other, work)?);
+            let (one, other) = (Exact::read(one, work)?, Exact::read(other, work)?);
             Ok(one.compare(&other) == Ordering::Equal)
         }
         Kind::Array => {

@@ -2,9 +2,9 @@
 
 use core::fmt::{self, Write as _};
 
+use super::Exhausted;
 use super::path::Path;
 use super::types::Types;
-use super::work::Exhausted;
 use crate::json::Value;
 use crate::limits::SCHEMA_OPTIONS;
 

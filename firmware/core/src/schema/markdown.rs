@@ -5,7 +5,7 @@ use core::fmt::{self, Write};
 use super::equal::has;
 use super::keyword::{Keyword, Keywords};
 use super::types::Types;
-use super::work::{Exhausted, Work};
+use super::{Exhausted, Work};
 use crate::json::{Text, Value};
 use crate::limits::SCHEMA_DEPTH;
 

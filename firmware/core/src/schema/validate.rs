@@ -3,13 +3,13 @@
 use core::cmp::Ordering;
 use core::fmt::Write as _;
 
-use super::decimal::Decimal;
 use super::equal::{equal, has, member};
+use super::exact::Exact;
 use super::invalid::{Invalid, Limit, Reason};
 use super::keyword::{Keyword, Keywords};
 use super::path::Path;
 use super::types::Types;
-use super::work::{Exhausted, Work};
+use super::{Exhausted, Work};
 use crate::json::{Kind, Value};
 use crate::limits::SCHEMA_DEPTH;
 
@@ -242,7 +242,7 @@ impl Check {
             let fits = types.meets(own)
                 || own == Types::NUMBER
                     && types.meets(Types::INTEGER)
-                    && Decimal::read(value, &mut self.work)?.is_integer();
+                    && Exact::read(value, &mut self.work)?.is_integer();
             if !fits {
                 return Err(Reason::Type(types));
             }
@@ -273,15 +273,15 @@ impl Check {
         ];
         for (keyword, limit) in BOUNDS {
             if let Some(bound) = keywords.get(keyword) {
-                let number = Decimal::read(value, &mut self.work)?;
+                let number = Exact::read(value, &mut self.work)?;
                 if !self.within(&number, limit, bound)? {
                     return Err(Reason::Number(limit, bound));
                 }
             }
         }
         if let Some(divisor) = keywords.get(Keyword::MultipleOf) {
-            let number = Decimal::read(value, &mut self.work)?;
-            let exact = Decimal::read(divisor, &mut self.work)?;
+            let number = Exact::read(value, &mut self.work)?;
+            let exact = Exact::read(divisor, &mut self.work)?;
             if !exact.is_zero() && !number.is_multiple_of(&exact, &mut self.work)? {
                 return Err(Reason::MultipleOf(divisor));
             }
@@ -337,8 +337,8 @@ impl Check {
         Ok(())
     }
 
-    fn within(&mut self, number: &Decimal<'_>, limit: Limit, bound: Value<'_>) -> Result<bool, Exhausted> {
-        let order = number.compare(&Decimal::read(bound, &mut self.work)?);
+    fn within(&mut self, number: &Exact<'_>, limit: Limit, bound: Value<'_>) -> Result<bool, Exhausted> {
+        let order = number.compare(&Exact::read(bound, &mut self.work)?);
         Ok(match limit {
             Limit::AtLeast => order != Ordering::Less,
             Limit::AtMost => order != Ordering::Greater,
@@ -351,7 +351,7 @@ impl Check {
         let mut text = heapless::String::<20>::new();
         // Twenty digits are enough for any count.
         let _ = write!(text, "{count}");
-        let count = Decimal::parse(text.as_bytes()).ok_or(Exhausted)?;
+        let count = Exact::parse(text.as_bytes()).ok_or(Exhausted)?;
         self.within(&count, limit, bound)
     }
 }

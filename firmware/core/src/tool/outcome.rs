@@ -1,4 +1,4 @@
-//! What comes out of a call.
+//! The outcome of a call: a success or a failure, and what is said about it.
 
 use core::fmt;
 
@@ -9,19 +9,19 @@ use crate::limits;
 use crate::store::StoreError;
 use crate::text::clip;
 
-type Line = String<{ limits::OUTCOME_TEXT }>;
+type Sentence = String<{ limits::OUTCOME_TEXT }>;
 
-/// What a handler that succeeded says beside its result.
+/// What goes with a result.
 #[derive(Clone, Debug, Default)]
 pub struct Success {
     /// For the person.
-    pub message: Option<Line>,
-    /// For the model that called: what to do, or not to do, next.
+    pub message: Option<Sentence>,
+    /// For the model that called: what to do next, or not to do.
     pub instruction: Option<&'static str>,
 }
 
 impl Success {
-    /// The result says it all.
+    /// Nothing but the result.
     pub const PLAIN: Self = Self { message: None, instruction: None };
 
     /// With a sentence for the person.
@@ -34,7 +34,7 @@ impl Success {
     }
 }
 
-/// What kind of failure it was, for programs.
+/// The kind of a failure, for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorType {
     /// There is no such tool.
@@ -43,11 +43,11 @@ pub enum ErrorType {
     InvalidParameters,
     /// The tool itself failed.
     ExecutionError,
-    /// It needs something that is not there now.
+    /// It needs something that is not available now.
     Unavailable,
     /// It took too long and was cancelled.
     Timeout,
-    /// It was asked for, and nobody knows whether it was done.
+    /// It was sent, and whether it was done is unknown.
     OutcomeUnknown,
     /// The result is larger than a reply.
     TooLarge,
@@ -71,16 +71,16 @@ impl ErrorType {
 /// A call that failed.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// What happened, for whoever looks into it.
-    pub error: Line,
-    /// What kind of thing it was.
+    /// What happened, for debugging.
+    pub error: Sentence,
+    /// Its kind.
     pub error_type: ErrorType,
-    /// For the person, in place of the usual sentence for that kind.
-    pub message: Option<Line>,
+    /// For the person, instead of the usual sentence for that kind.
+    pub message: Option<Sentence>,
     /// For the model that called.
     pub instruction: Option<&'static str>,
-    /// Where an error of some other part caused it: its type and its own words.
-    pub exception: Option<(&'static str, Line)>,
+    /// The error of another part that caused it: its type and its text.
+    pub exception: Option<(&'static str, Sentence)>,
 }
 
 impl Failure {
@@ -101,7 +101,7 @@ impl Failure {
         self
     }
 
-    /// With a word for the model that called.
+    /// With an instruction for the model that called.
     #[must_use]
     pub const fn instructing(mut self, instruction: &'static str) -> Self {
         self.instruction = Some(instruction);

@@ -8,7 +8,7 @@ use heapless::String;
 use super::Toolbox;
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
-use crate::store::{Fault, Key, Part, Scope, Section, Store, StoreError};
+use crate::store::{Key, NameFault, Part, Scope, Section, Store, StoreError};
 use crate::tool::{EPILOGUE, Failure, Success};
 
 type FlagName = String<{ limits::NAME }>;
@@ -153,7 +153,7 @@ pub(super) async fn list<P, F: MultiwriteNorFlash>(
 /// A name among the arguments, where it is given.
 fn name(arguments: Value<'_>, parameter: &str) -> Result<Option<FlagName>, Failure> {
     let Some(name) = arguments.get(parameter).and_then(|name| name.as_text()) else { return Ok(None) };
-    let too_long = StoreError::Name(Part::Flag, Fault::TooLong(limits::NAME));
+    let too_long = StoreError::Name(Part::Flag, NameFault::TooLong(limits::NAME));
     name.decode().map(Some).ok_or_else(|| too_long.into())
 }
 

@@ -12,7 +12,7 @@ use core::fmt::{self, Display};
 use super::history::{Call, History, Message, Messages};
 use super::reply::{Arguments, Reply, Requested};
 use super::rule::{Rule, Service};
-use crate::json::{self, Kind, Opened, Overflow, Text, Value, Writer};
+use crate::json::{self, Bracket, Kind, Overflow, Text, Value, Writer};
 use crate::limits;
 use crate::text::Measure;
 use crate::tool::{Format, Name, Registry};
@@ -235,7 +235,7 @@ fn write_message(role: &str, text: &str, out: &mut Writer<'_>) {
     out.close(message);
 }
 
-fn open_message(role: &str, out: &mut Writer<'_>) -> Opened {
+fn open_message(role: &str, out: &mut Writer<'_>) -> Bracket {
     let message = out.open();
     out.field("role", role);
     message

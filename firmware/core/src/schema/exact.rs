@@ -2,12 +2,12 @@
 
 use core::cmp::Ordering;
 
-use super::work::{Exhausted, Work};
+use super::{Exhausted, Work};
 use crate::json::Value;
 
 /// A JSON number, exactly. Its digits stay in the text, so that there can be any number of them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Decimal<'a> {
+pub(super) struct Exact<'a> {
     negative: bool,
     /// The digits before and after the point.
     whole: &'a [u8],
@@ -22,7 +22,7 @@ pub(super) struct Decimal<'a> {
     last: i64,
 }
 
-impl<'a> Decimal<'a> {
+impl<'a> Exact<'a> {
     /// Larger exponents are not looked at: they would need arithmetic of their own.
     const EXPONENT: i64 = 1_000_000_000;
 
@@ -135,7 +135,7 @@ fn read_exponent(text: &[u8]) -> Option<i64> {
     let mut exponent = 0;
     for digit in digits {
         exponent = exponent * 10 + i64::from(digit.wrapping_sub(b'0'));
-        if exponent > Decimal::EXPONENT {
+        if exponent > Exact::EXPONENT {
             return None;
         }
     }
