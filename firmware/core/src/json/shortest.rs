@@ -1,4 +1,4 @@
-//! A floating-point number in decimal.
+//! A floating-point number as the shortest decimal.
 
 /// The shortest decimal that reads back as a given number, without its sign: `digits` × 10^`exponent`.
 ///

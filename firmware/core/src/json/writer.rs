@@ -11,10 +11,9 @@ use crate::text::escape;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Overflow;
 
-/// Writes one JSON value into a buffer. Commas, quotes and escapes are its business.
+/// Writes one JSON value into a buffer, with commas, quotes and escapes.
 ///
-/// Overflow is remembered and comes out of [`finish`](Self::finish), which hands out a whole value or
-/// nothing; nobody has to check on the way.
+/// [`finish`](Self::finish) reports an overflow, or returns a whole value; there is no need to check before.
 #[derive(Debug)]
 pub struct Writer<'b> {
     buffer: &'b mut [u8],
@@ -24,12 +23,12 @@ pub struct Writer<'b> {
     comma: bool,
 }
 
-/// An object that is open. See [`Writer::open`].
+/// An object or array that is open. See [`Writer::open`].
 #[derive(Debug)]
 #[must_use]
 pub struct Bracket(u8);
 
-/// A place in what was written, to go back to. See [`Writer::rewind`].
+/// A point in what was written, to go back to. See [`Writer::rewind`].
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
     len: usize,
@@ -57,7 +56,7 @@ impl<'b> Writer<'b> {
         if self.overflow { 0 } else { self.buffer.len() - self.len }
     }
 
-    /// Remembers this place. Only between values, and only to be used within the same array or object.
+    /// The current point. Only between values, and only to be used within the same array or object.
     pub const fn mark(&self) -> Mark {
         Mark { len: self.len, comma: self.comma }
     }
@@ -68,15 +67,15 @@ impl<'b> Writer<'b> {
         core::str::from_utf8(bytes).unwrap_or_default()
     }
 
-    /// Forgets everything since `mark`, an overflow included.
+    /// Removes everything since `mark`, an overflow included.
     pub const fn rewind(&mut self, mark: Mark) {
         self.len = mark.len;
         self.comma = mark.comma;
         self.overflow = false;
     }
 
-    /// Opens an object whose members are written next, until [`close`](Self::close). For code that waits in between;
-    /// otherwise [`object`](Self::object) cannot be forgotten to be closed.
+    /// Opens an object whose members are written next, until [`close`](Self::close). For code that awaits in between;
+    /// [`object`](Self::object) closes by itself.
     pub fn open(&mut self) -> Bracket {
         self.separate();
         self.push(b"{");
@@ -93,8 +92,8 @@ impl<'b> Writer<'b> {
     }
 
     /// Closes the object or array.
-    pub fn close(&mut self, opened: Bracket) {
-        self.push(&[opened.0]);
+    pub fn close(&mut self, bracket: Bracket) {
+        self.push(&[bracket.0]);
         self.comma = true;
     }
 
@@ -161,10 +160,10 @@ impl<'b> Writer<'b> {
         self.separate();
         self.push(open);
         self.comma = false;
-        let told = inside(self);
+        let returned = inside(self);
         self.push(close);
         self.comma = true;
-        told
+        returned
     }
 
     fn separate(&mut self) {

@@ -36,7 +36,7 @@ pub(super) fn has(members: Members<'_>, name: Text<'_>, work: &mut Work) -> Resu
 /// Whether the two mean the same: 1.0 is 1, the order of members does not matter, and an escape is what it stands for.
 /// `depth` is how many levels may still be entered.
 pub(super) fn equal(one: Value<'_>, other: Value<'_>, work: &mut Work, depth: u8) -> Result<bool, Exhausted> {
-    // Bytes are compared faster than they are looked at.
+    // Comparing bytes is faster than parsing them.
     work.spend(one.text().len().min(other.text().len()) / 8)?;
     if one.text() == other.text() {
         return Ok(true);
@@ -75,7 +75,7 @@ pub(super) fn equal(one: Value<'_>, other: Value<'_>, work: &mut Work, depth: u8
                     Some(other) => equal(value, other, work, depth)?,
                     None => false,
                 };
-                // It may be one that a later member of the same name takes the place of.
+                // A later member of the same name may replace it.
                 if !same && !has(members.clone(), name, work)? {
                     return Ok(false);
                 }

@@ -1,4 +1,4 @@
-//! Numbers as the decimals they are written as.
+//! Numbers compared exactly as they are written. By hand: crates for decimals have a fixed number of digits.
 
 use core::cmp::Ordering;
 
@@ -23,14 +23,14 @@ pub(super) struct Exact<'a> {
 }
 
 impl<'a> Exact<'a> {
-    /// Larger exponents are not looked at: they would need arithmetic of their own.
+    /// Larger exponents are rejected: they would need larger integers.
     const EXPONENT: i64 = 1_000_000_000;
 
     /// A divisor may have this many digits, not counting zeros at either end, so that ten times a remainder
     /// still fits in 64 bits.
     const DIVISOR_DIGITS: usize = 18;
 
-    /// The number that `value` spells, which must be one.
+    /// The value of a JSON number.
     pub(super) fn read(value: Value<'a>, work: &mut Work) -> Result<Self, Exhausted> {
         work.spend(value.text().len())?;
         Self::parse(value.text().as_bytes()).ok_or(Exhausted)

@@ -13,13 +13,13 @@ use super::{Exhausted, Work};
 use crate::json::{Kind, Value};
 use crate::limits::SCHEMA_DEPTH;
 
-/// What becomes of members of the value that the schema's own `properties` do not name. An
-/// `additionalProperties` in the schema goes before it, and it does not concern objects further inside.
+/// Whether the value may have members that the schema's own `properties` do not name. An `additionalProperties` in the
+/// schema overrides it, and it does not apply to nested objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
-    /// They may be there.
+    /// It may.
     Ignore,
-    /// They are refused.
+    /// It must not.
     Forbid,
 }
 
@@ -32,21 +32,21 @@ pub fn validate<'s>(schema: Value<'s>, value: Value<'_>, unknown: Unknown) -> Re
     }
 }
 
-/// The path leads to the value that is looked at, and after a failure to the one that was wrong.
+/// The path leads to the value that is checked, and after a failure to the invalid one.
 struct Check {
     path: Path,
     work: Work,
 }
 
-/// The schemas inside a schema. This is what stays on the stack while they are looked at.
+/// The schemas inside a schema. This stays on the stack while they are checked.
 #[derive(Default)]
 struct Inside<'s> {
     properties: Option<Value<'s>>,
     others: Option<Value<'s>>,
-    /// The members that `others` concerns cannot be told: they depend on a pattern.
+    /// Which members `others` applies to is unknown: it depends on a pattern.
     others_unclear: bool,
     items: Option<Value<'s>>,
-    /// How many items come before those that `items` concerns.
+    /// How many items come before those that `items` applies to.
     prefix: usize,
     all_of: Option<Value<'s>>,
     any_of: Option<Value<'s>>,
@@ -141,9 +141,8 @@ impl Check {
         Ok(())
     }
 
-    /// `anyOf`, or `oneOf` if a second match is one too many. If none matches, it tries to be of help: of several
-    /// that differ in the type they want, it names all types; if only one takes the value's type, it tells
-    /// what that one wants.
+    /// `anyOf`, or `oneOf` with `only_one`. If none matches, the reason names all types that are accepted, or, if only one
+    /// alternative accepts the value's type, what is wrong with the value there.
     #[inline(never)]
     fn alternatives<'s>(
         &mut self,
@@ -194,8 +193,8 @@ impl Check {
         }
     }
 
-    /// Everything that `schema` says about `value` itself; what is left to look at goes into `inside`. Not inlined,
-    /// because all keywords together take much stack.
+    /// Checks `value` itself; the schemas inside `schema` go into `inside`. Not inlined, because all keywords together take
+    /// much stack.
     #[inline(never)]
     fn value<'s>(
         &mut self,
@@ -204,7 +203,7 @@ impl Check {
         depth: u8,
         inside: &mut Inside<'s>,
     ) -> Result<(), Reason<'s>> {
-        // What a schema costs even if it says nothing.
+        // What an empty schema costs.
         const VISIT: usize = 64;
         self.work.spend(schema.text().len() + VISIT)?;
         match schema.text() {

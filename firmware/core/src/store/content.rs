@@ -143,7 +143,8 @@ fn terms(expression: &str) -> impl Iterator<Item = Term<'_>> {
 
 /// Whether a pattern matches a name.
 ///
-/// Goes back to the last `*` alone, which is enough, so the work is at most the product of the lengths.
+/// Goes back to the last `*` alone, which is enough, so the work is at most the product of the lengths. By hand: crates
+/// for globs match paths, or need a heap.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern.chars(), name.chars());
     // After the last `*`: the pattern from there, and the name from where that is tried.

@@ -48,6 +48,11 @@ impl Tool<'_> {
         implementation: Implementation::Mock("null"),
     };
 
+    /// The defaults of a tool whose handler has the tool's name.
+    pub const fn builtin(name: &'static str) -> Tool<'static> {
+        Tool { name, implementation: Implementation::Builtin(name), ..Self::PLAIN }
+    }
+
     /// Whether arguments that the schema does not name are an error.
     pub const fn forbids_unknown(&self) -> bool {
         self.strict || self.consent.is_some()
