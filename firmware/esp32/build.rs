@@ -1,4 +1,4 @@
-//! Checks the choice of the chip, watches the settings and hands the linker its scripts.
+//! Checks the choice of the chip and hands the linker its scripts. Cargo itself tracks the variables of `src/settings.rs`.
 
 #[cfg(not(any(feature = "esp32c3", feature = "esp32c6")))]
 compile_error!(
@@ -10,18 +10,6 @@ compile_error!(
     "two chips chosen: `esp32c3` is the default, so the ESP32-C6 needs `--no-default-features --features esp32c6 \
      --target riscv32imac-unknown-none-elf`"
 );
-
-/// The variables that `src/settings.rs` reads.
-const SETTINGS: [&str; 8] = [
-    "HEARTHWAVE_WIFI_SSID",
-    "HEARTHWAVE_WIFI_PASSWORD",
-    "HEARTHWAVE_BROKER",
-    "HEARTHWAVE_BROKER_USER",
-    "HEARTHWAVE_BROKER_PASSWORD",
-    "HEARTHWAVE_HUB_ID",
-    "MCP_TOOL_PREFIX",
-    "MCP_INCLUDE_EXAMPLE_TOOLS",
-];
 
 fn main() {
     let (chip, fitting) = if cfg!(feature = "esp32c6") {
@@ -35,10 +23,6 @@ fn main() {
     }
 
     println!("cargo::rerun-if-changed=build.rs");
-    for name in SETTINGS {
-        println!("cargo::rerun-if-env-changed={name}");
-    }
-
     println!("cargo::rustc-link-arg=-Tdefmt.x");
     // Has to come last.
     println!("cargo::rustc-link-arg=-Tlinkall.x");

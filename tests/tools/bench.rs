@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hub_core::json::{Value as Text, Writer};
 use hub_core::tool::{
-    Answer, ErrorType, Event, Failure, Handlers, Implementation, Name, Registry, Success, Tool, execute,
+    Answer, ErrorType, Execution, Failure, Handlers, Implementation, Name, Registry, Success, Tool, execute,
 };
 use serde_json::Value;
 
@@ -121,7 +121,7 @@ impl Bench {
         tools: &[&'static Tool<'static>],
         name: &str,
         arguments: Value,
-    ) -> (Value, Event) {
+    ) -> (Value, Execution) {
         let registry = Registry::new();
         for tool in tools {
             registry.register(tool).expect("room");

@@ -1,6 +1,6 @@
 //! What the hub tells people about itself, on the topic `log`: the few things they should know of, not the whole log.
 
-use core::fmt::{self, Write as _};
+use core::fmt;
 
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::channel::Channel;
@@ -8,7 +8,7 @@ use heapless::String;
 use serde::Serialize;
 
 use crate::json::Overflow;
-use crate::limits;
+use crate::{limits, text};
 
 /// How much it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,10 +65,7 @@ impl Notices {
 
     /// Has a notice published. What is too long is cut; if too many wait, the oldest is evicted.
     pub fn push(&self, level: Level, text: fmt::Arguments<'_>) {
-        let mut notice = Notice { level, text: String::new() };
-        let mut cut = Cut(&mut notice.text);
-        // An error means that it was cut.
-        let _ = cut.write_fmt(text);
+        let notice = Notice { level, text: text::clip(&text) };
         if self.0.is_full() {
             let _ = self.0.try_receive();
         }
@@ -95,14 +92,5 @@ impl Notices {
 impl Default for Notices {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-/// Takes as many characters as fit.
-struct Cut<'a>(&'a mut String<{ limits::NOTICE }>);
-
-impl fmt::Write for Cut<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        text.chars().try_for_each(|character| self.0.push(character).map_err(|_| fmt::Error))
     }
 }

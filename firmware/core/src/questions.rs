@@ -1,17 +1,16 @@
 //! Questions that the hub asks others through the broker, a search service or a language model, and their answers.
 //!
-//! Whoever asks takes a slot and waits. The session publishes what is due, and puts the answer into the one inbox, where
+//! Whoever asks takes a slot and waits. The session publishes what is queued, and puts the answer into the one inbox, where
 //! whoever waits for it reads it at once. A question is sent once: if no answer comes, [`Unanswered`] says why, and one that
 //! comes late is dropped.
 
 use core::cell::{Cell, RefCell};
 
-use embassy_sync::blocking_mutex::raw::NoopRawMutex;
-use embassy_sync::signal::Signal;
 use embassy_time::{Duration, Instant, with_timeout};
 
 use crate::json::Writer;
 use crate::limits;
+use crate::pending::{self, Id, IfDropped, Pending, Progress};
 
 /// Who is asked. The first is all zeros, so that a new hub's memory is, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,51 +59,24 @@ pub enum Unanswered {
     Silent,
 }
 
-/// The number by which an answer finds its question.
-pub type Number = u32;
-
-// With a tag of its own, `Free` is all zeros.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-enum Progress {
-    Free,
-    /// Being written.
-    Taken,
-    /// To be sent.
-    Due(Number),
-    Sent(Number),
-    /// The answer is in the inbox.
-    Answered,
-    Failed(Unanswered),
-}
-
-/// Room for one question.
-struct Slot {
+/// A question.
+pub struct Question {
     recipient: Cell<Recipient>,
-    progress: Cell<Progress>,
     asked: Cell<Instant>,
     until: Cell<Instant>,
     text: RefCell<[u8; limits::QUESTION]>,
     length: Cell<usize>,
-    done: Signal<NoopRawMutex, ()>,
 }
 
-impl Slot {
+impl Question {
     const fn new() -> Self {
         Self {
             recipient: Cell::new(Recipient::Search),
-            progress: Cell::new(Progress::Free),
             asked: Cell::new(Instant::MIN),
             until: Cell::new(Instant::MIN),
             text: RefCell::new([0; limits::QUESTION]),
             length: Cell::new(0),
-            done: Signal::new(),
         }
-    }
-
-    fn settle(&self, progress: Progress) {
-        self.progress.set(progress);
-        self.done.signal(());
     }
 
     fn write(&self, question: impl FnOnce(&mut Writer<'_>)) -> Result<(), Unanswered> {
@@ -114,6 +86,29 @@ impl Slot {
         self.length.set(writer.finish().map_err(|_| Unanswered::LongQuestion)?);
         Ok(())
     }
+
+    /// Who is asked.
+    pub(crate) fn recipient(&self) -> Recipient {
+        self.recipient.get()
+    }
+
+    /// How long the answer is waited for.
+    pub(crate) fn patience(&self) -> Duration {
+        self.until.get().saturating_duration_since(Instant::now())
+    }
+
+    /// How long ago it was asked.
+    pub(crate) fn age(&self) -> Duration {
+        self.asked.get().elapsed()
+    }
+
+    /// Copies the text of the question into `buffer`. `None` if it does not fit.
+    pub(crate) fn copy(&self, buffer: &mut [u8]) -> Option<usize> {
+        let text = self.text.try_borrow().ok()?;
+        let text = text.get(..self.length.get())?;
+        buffer.get_mut(..text.len())?.copy_from_slice(text);
+        Some(text.len())
+    }
 }
 
 /// The answer that came last.
@@ -122,33 +117,28 @@ struct Inbox {
     length: usize,
 }
 
+type Slot = pending::Slot<Question, Unanswered>;
+
 /// All questions of a hub.
 pub struct Questions {
-    slots: [Slot; limits::QUESTIONS],
+    pending: Pending<Question, Unanswered, { limits::QUESTIONS }>,
     inbox: RefCell<Inbox>,
-    /// Whether the inbox holds an answer that has not been read.
-    is_full: Cell<bool>,
-    emptied: Signal<NoopRawMutex, ()>,
-    due: Signal<NoopRawMutex, ()>,
     online: Cell<bool>,
-    last: Cell<Number>,
+    last: Cell<Id>,
 }
 
 impl Questions {
-    /// All free.
+    /// None yet.
     pub const fn new() -> Self {
         Self {
-            slots: [const { Slot::new() }; limits::QUESTIONS],
+            pending: Pending::new([const { Slot::new(Question::new()) }; limits::QUESTIONS]),
             inbox: RefCell::new(Inbox { bytes: [0; limits::LLM_REPLY], length: 0 }),
-            is_full: Cell::new(false),
-            emptied: Signal::new(),
-            due: Signal::new(),
             online: Cell::new(false),
             last: Cell::new(0),
         }
     }
 
-    /// Asks: `question` writes the payload, unless the question is made when it is sent, and `answer` reads the reply's.
+    /// Asks: `question` writes the payload, unless the question is composed when it is sent, and `answer` reads the reply's.
     /// Gives up after `patience`.
     ///
     /// Dropping the future gives the question up; it may have been sent.
@@ -162,103 +152,74 @@ impl Questions {
         if !self.online.get() {
             return Err(Unanswered::Offline);
         }
-        let is_free = |slot: &&Slot| slot.progress.get() == Progress::Free;
-        let slot = self.slots.iter().find(is_free).ok_or(Unanswered::Busy)?;
-        slot.progress.set(Progress::Taken);
-        let _guard = Guard { questions: self, slot };
-        slot.recipient.set(recipient);
-        slot.asked.set(Instant::now());
-        slot.until.set(Instant::now() + patience);
-        slot.done.reset();
-        slot.write(question)?;
-        let number = self.last.get().wrapping_add(1);
-        self.last.set(number);
-        slot.progress.set(Progress::Due(number));
-        self.due.signal(());
-        with_timeout(patience, slot.done.wait()).await.map_err(|_| Unanswered::Silent)?;
-        match slot.progress.get() {
-            Progress::Answered => {
-                let inbox = self.inbox.try_borrow().map_err(|_| Unanswered::Lost)?;
-                inbox.bytes.get(..inbox.length).map(answer).ok_or(Unanswered::Lost)
-            }
-            Progress::Failed(why) => Err(why),
-            _ => Err(Unanswered::Lost),
-        }
+        let ticket = self.pending.take(IfDropped::Forget).ok_or(Unanswered::Busy)?;
+        let data = ticket.data();
+        data.recipient.set(recipient);
+        data.asked.set(Instant::now());
+        data.until.set(Instant::now() + patience);
+        data.write(question)?;
+        ticket.queue();
+        with_timeout(patience, ticket.answered()).await.map_err(|_| Unanswered::Silent)??;
+        let inbox = self.inbox.try_borrow().map_err(|_| Unanswered::Lost)?;
+        inbox.bytes.get(..inbox.length).map(answer).ok_or(Unanswered::Lost)
     }
 
     /// Forgets what an earlier run left half done. The seed decides where the numbers begin: an answer to what was asked
     /// before a restart finds nobody.
     pub(crate) fn clear(&self, seed: u64) {
-        self.last.set(seed as Number);
+        self.last.set(seed as Id);
         self.online.set(false);
-        self.is_full.set(false);
-        self.slots.iter().for_each(|slot| slot.progress.set(Progress::Free));
+        self.pending.clear();
     }
 
-    /// A session with the broker begins. What a session that is lost had sent is not answered any more.
+    /// A connection begins. A fresh session has lost the answers to what the last one had sent.
     pub(crate) fn connected(&self, fresh: bool) {
         self.online.set(true);
         if fresh {
-            for slot in &self.slots {
-                if let Progress::Sent(_) = slot.progress.get() {
-                    slot.settle(Progress::Failed(Unanswered::Lost));
-                }
-            }
+            self.pending.fail(|progress| matches!(progress, Progress::Sent(_)).then_some(Unanswered::Lost));
         }
     }
 
     /// The connection ended. Nothing more is asked until the next; answers to what was asked may still come.
     pub(crate) fn disconnected(&self) {
         self.online.set(false);
-        for slot in &self.slots {
-            if let Progress::Due(_) = slot.progress.get() {
-                slot.settle(Progress::Failed(Unanswered::Offline));
-            }
-        }
+        self.pending.fail(|progress| matches!(progress, Progress::Queued).then_some(Unanswered::Offline));
     }
 
-    /// Waits until a question is due.
+    /// Waits until a question is queued.
     pub(crate) async fn due(&self) {
-        self.due.wait().await;
+        self.pending.due().await;
     }
 
     /// The questions that are to be sent.
-    pub(crate) fn all_due(&self) -> impl Iterator<Item = Due<'_>> {
-        self.slots.iter().filter_map(|slot| match slot.progress.get() {
-            Progress::Due(number) => Some(Due { slot, number }),
-            _ => None,
-        })
+    pub(crate) fn queued(&self) -> impl Iterator<Item = &Slot> {
+        self.pending.queued()
+    }
+
+    /// A number for a question, by which its answer finds it.
+    pub(crate) fn next_id(&self) -> Id {
+        self.last.set(self.last.get().wrapping_add(1));
+        self.last.get()
     }
 
     /// Waits until the inbox is empty, which is at once: whoever got the last answer reads it as soon as it can run.
     pub(crate) async fn ready(&self) {
-        while self.is_full.get() {
-            self.emptied.wait().await;
-        }
+        self.pending.answers_read().await;
     }
 
     /// An answer of `size` bytes came to the question with this number; the inbox is [`ready`](Self::ready). Returns
     /// whether somebody waited for it.
-    pub(crate) fn answer(&self, number: Number, payload: &[u8], size: usize) -> bool {
-        let asked = |slot: &&Slot| slot.progress.get() == Progress::Sent(number);
-        let Some(slot) = self.slots.iter().find(asked) else { return false };
+    pub(crate) fn answer(&self, id: Id, payload: &[u8], size: usize) -> bool {
+        let Some(slot) = self.pending.sent(id) else { return false };
         let taken = self.inbox.try_borrow_mut().ok().and_then(|mut inbox| {
-            let most = slot.recipient.get().longest_answer();
             // What was cut on the way in has another size than it arrives with.
-            let fits = size <= most && payload.len() == size;
-            let room = inbox.bytes.get_mut(..size).filter(|_| fits)?;
-            room.copy_from_slice(payload);
+            let fits = size <= slot.data.recipient().longest_answer() && payload.len() == size;
+            inbox.bytes.get_mut(..size).filter(|_| fits)?.copy_from_slice(payload);
             inbox.length = size;
             Some(())
         });
-        if taken.is_some() {
-            self.is_full.set(true);
-            self.emptied.reset();
-        }
-        slot.settle(match taken {
-            Some(()) => Progress::Answered,
-            None => Progress::Failed(Unanswered::LongAnswer(size)),
-        });
+        let too_long = Progress::Failed(Unanswered::LongAnswer(size));
+        slot.advance(Progress::Sent(id), taken.map_or(too_long, |()| Progress::Answered(id)));
         true
     }
 }
@@ -266,70 +227,5 @@ impl Questions {
 impl Default for Questions {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-/// Gives a slot back, also when whoever asks is dropped.
-struct Guard<'a> {
-    questions: &'a Questions,
-    slot: &'a Slot,
-}
-
-impl Drop for Guard<'_> {
-    fn drop(&mut self) {
-        if self.slot.progress.replace(Progress::Free) == Progress::Answered {
-            self.questions.is_full.set(false);
-            self.questions.emptied.signal(());
-        }
-    }
-}
-
-/// A question that is to be sent.
-pub(crate) struct Due<'a> {
-    slot: &'a Slot,
-    number: Number,
-}
-
-impl Due<'_> {
-    /// Who is asked.
-    pub(crate) fn recipient(&self) -> Recipient {
-        self.slot.recipient.get()
-    }
-
-    /// The number that the answer has to carry.
-    pub(crate) fn number(&self) -> Number {
-        self.number
-    }
-
-    /// How long the answer is waited for.
-    pub(crate) fn patience(&self) -> Duration {
-        self.slot.until.get().saturating_duration_since(Instant::now())
-    }
-
-    /// How long it has been due.
-    pub(crate) fn age(&self) -> Duration {
-        self.slot.asked.get().elapsed()
-    }
-
-    /// Copies the text of the question into `buffer`. `None` if it does not fit.
-    pub(crate) fn copy(&self, buffer: &mut [u8]) -> Option<usize> {
-        let text = self.slot.text.try_borrow().ok()?;
-        let text = text.get(..self.slot.length.get())?;
-        buffer.get_mut(..text.len())?.copy_from_slice(text);
-        Some(text.len())
-    }
-
-    /// It is on its way.
-    pub(crate) fn sent(self) {
-        if self.slot.progress.get() == Progress::Due(self.number) {
-            self.slot.progress.set(Progress::Sent(self.number));
-        }
-    }
-
-    /// It will never be on its way.
-    pub(crate) fn failed(self, why: Unanswered) {
-        if self.slot.progress.get() == Progress::Due(self.number) {
-            self.slot.settle(Progress::Failed(why));
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! What a hub is told when it is built: the network, the broker and its own name.
+//! Settings that are built in: the network, the broker and the hub's name.
 //!
 //! | environment variable         | means                                     | when not set              |
 //! | ---------------------------- | ----------------------------------------- | ------------------------- |

@@ -1,7 +1,7 @@
-//! The hub's flash, in the machine's memory: like an ESP32's, but for what happens to it when the machine ends.
+//! The hub's flash, in the machine's memory.
 
 use embedded_storage_async::nor_flash::{
-    ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
+    ErrorType, MultiwriteNorFlash, NorFlash, NorFlashErrorKind, ReadNorFlash,
 };
 use static_cell::ConstStaticCell;
 
@@ -11,46 +11,37 @@ const PAGE: usize = 4096;
 /// As much as the ESP32's partition has.
 const SIZE: usize = 16 * PAGE;
 
-/// Erased, apart from the bits being the other way round, so that it lies in `.bss`.
+/// All bits inverted: erased flash is zeros, and lies in `.bss`.
 static CELLS: ConstStaticCell<[u8; SIZE]> = ConstStaticCell::new([0; SIZE]);
 
-/// A flash that forgets when the machine ends.
+/// A flash that is erased when the machine ends.
 pub struct Flash(&'static mut [u8; SIZE]);
 
-/// The flash, which is there once.
+/// The flash. Call once.
 pub fn open() -> Flash {
     Flash(CELLS.take())
 }
 
-/// An access past the end, or not of whole words or pages.
-#[derive(Debug)]
-pub struct WrongAccess(NorFlashErrorKind);
-
-impl NorFlashError for WrongAccess {
-    fn kind(&self) -> NorFlashErrorKind {
-        self.0
-    }
-}
-
 impl Flash {
-    fn cells(&mut self, from: u32, length: usize, unit: usize) -> Result<&mut [u8], WrongAccess> {
+    /// The bytes of an access in whole words or pages.
+    fn cells(&mut self, from: u32, length: usize, unit: usize) -> Result<&mut [u8], NorFlashErrorKind> {
         let from = from as usize;
         if !from.is_multiple_of(unit) || !length.is_multiple_of(unit) {
-            return Err(WrongAccess(NorFlashErrorKind::NotAligned));
+            return Err(NorFlashErrorKind::NotAligned);
         }
         let end = from.saturating_add(length);
-        self.0.get_mut(from..end).ok_or(WrongAccess(NorFlashErrorKind::OutOfBounds))
+        self.0.get_mut(from..end).ok_or(NorFlashErrorKind::OutOfBounds)
     }
 }
 
 impl ErrorType for Flash {
-    type Error = WrongAccess;
+    type Error = NorFlashErrorKind;
 }
 
 impl ReadNorFlash for Flash {
     const READ_SIZE: usize = WORD;
 
-    async fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), WrongAccess> {
+    async fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), NorFlashErrorKind> {
         let cells = self.cells(offset, bytes.len(), WORD)?;
         bytes.iter_mut().zip(cells).for_each(|(byte, cell)| *byte = !*cell);
         Ok(())
@@ -65,13 +56,13 @@ impl NorFlash for Flash {
     const WRITE_SIZE: usize = WORD;
     const ERASE_SIZE: usize = PAGE;
 
-    async fn erase(&mut self, from: u32, to: u32) -> Result<(), WrongAccess> {
-        let length = to.checked_sub(from).ok_or(WrongAccess(NorFlashErrorKind::OutOfBounds))?;
+    async fn erase(&mut self, from: u32, to: u32) -> Result<(), NorFlashErrorKind> {
+        let length = to.checked_sub(from).ok_or(NorFlashErrorKind::OutOfBounds)?;
         self.cells(from, length as usize, PAGE)?.fill(0);
         Ok(())
     }
 
-    async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), WrongAccess> {
+    async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NorFlashErrorKind> {
         let cells = self.cells(offset, bytes.len(), WORD)?;
         // A write can only clear bits.
         cells.iter_mut().zip(bytes).for_each(|(cell, byte)| *cell |= !byte);

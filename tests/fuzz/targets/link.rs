@@ -5,7 +5,7 @@
 use embassy_time::{Duration, Instant};
 use hub_core::json::{Value, Writer};
 use hub_core::limits;
-use hub_core::link::{Client, Line, Lines, Message, Outgoing, Reaction, State};
+use hub_core::link::{Client, Incoming, Line, Lines, LinkState, Outgoing, Reaction};
 use hub_core::tool::{Format, Registry};
 use libfuzzer_sys::fuzz_target;
 use support::input::stretch;
@@ -71,7 +71,7 @@ fn frame(stream: &[u8]) -> Vec<Result<&[u8], usize>> {
 fn hear(client: &mut Client, now: Instant, line: &[u8], registry: &Registry) {
     let mut is_message = false;
     if let Ok(value) = Value::parse(line) {
-        for message in Message::all(value) {
+        for message in Incoming::all(value) {
             is_message = true;
             if let Reaction::Reply(reply) = client.receive(now, message, registry) {
                 // It gives back what the controller sent, which can be more than fits.
@@ -87,7 +87,7 @@ fn hear(client: &mut Client, now: Instant, line: &[u8], registry: &Registry) {
 /// Lets the client say what it has to say. It ends, and nothing is due then.
 fn talk(client: &mut Client, now: Instant, registry: &Registry) {
     let mut said = 0;
-    // What is new is told before the next attempt, so that comes in another round.
+    // News comes before the next attempt, which is in another round.
     loop {
         while let Some(message) = client.poll(now, false, registry) {
             assert!(write(&message), "{message:?} does not fit");
@@ -99,7 +99,7 @@ fn talk(client: &mut Client, now: Instant, registry: &Registry) {
         }
     }
     assert!(client.deadline() > now, "the client wants to be asked again at once");
-    assert!(client.state() == State::Ready || client.controller().tools == 0);
+    assert!(client.state() == LinkState::Ready || client.controller().tools == 0);
 }
 
 /// Whether it fits. If so, it is one line of JSON-RPC.

@@ -2,7 +2,6 @@
 
 use core::fmt::{self, Display};
 
-use super::cut::{MARK, Measure, is_blank};
 use super::history::{Call, History};
 use super::provider::{ProviderError, Trouble};
 use super::reply::Content;
@@ -10,6 +9,7 @@ use super::settings::TurnSettings;
 use crate::json::{Value, Writer};
 use crate::limits;
 use crate::questions::Unanswered;
+use crate::text::{MARK, Measure, is_blank};
 
 /// The answer of a model that never stops calling.
 pub const OUT_OF_ITERATIONS: &str = "I reached the maximum number of tool calls...";

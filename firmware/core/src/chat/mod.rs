@@ -16,7 +16,6 @@
 //!
 //! Dotted lines are what the driver does, `hub::turn`.
 
-mod cut;
 pub mod ending;
 pub mod history;
 pub mod prompts;
@@ -31,7 +30,6 @@ pub mod wake;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use cut::Measure;
 pub use ending::{Ending, Failed, Reason};
 pub use history::History;
 pub use provider::{Ask, Provider, ProviderError, Trouble};

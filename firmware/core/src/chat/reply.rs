@@ -2,9 +2,9 @@
 
 use core::fmt::{self, Display};
 
-use super::cut::is_blank;
 use crate::json::{Text, Value};
 use crate::limits;
+use crate::text::is_blank;
 
 /// A model's reply, borrowed from the body that brought it.
 #[derive(Clone, Copy, Debug)]

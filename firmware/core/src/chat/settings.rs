@@ -37,7 +37,8 @@ impl TurnSettings {
             system: String::new(),
             max_tokens: 0,
             temperature: None,
-            thinking: None,
+            // `None` is not all zeros.
+            thinking: Some(false),
             tools: ToolAccess::OFF,
         }
     }

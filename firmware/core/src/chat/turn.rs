@@ -6,7 +6,6 @@
 
 use core::fmt::Display;
 
-use super::cut::{Measure, is_blank};
 use super::ending::{Ending, Failed, ISSUE, OUT_OF_ITERATIONS};
 use super::history::{Call, Full, History};
 use super::provider::ProviderError;
@@ -14,6 +13,7 @@ use super::reply::{Finish, Reply};
 use super::settings::TurnSettings;
 use crate::log::{debug, error, info, warn};
 use crate::questions::Unanswered;
+use crate::text::{Measure, is_blank};
 use crate::tool::Registry;
 
 /// What a model reads of a call whose arguments make no sense.

@@ -15,7 +15,7 @@ use crate::tool::{self, Name};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// A tool was executed.
-    Tool(tool::Event),
+    Tool(tool::Execution),
     /// A turn goes on.
     Chat {
         /// Of which conversation.
@@ -54,7 +54,7 @@ impl Event {
         let written = match self {
             Self::Tool(event) => {
                 let slow = event.is_slow();
-                let tool::Event { name, success, milliseconds } = event;
+                let tool::Execution { name, success, milliseconds } = event;
                 to_slice(&Tool { name, success: *success, execution_time_ms: *milliseconds, slow }, buffer)
             }
             Self::Chat { conversation, state, tool } => {

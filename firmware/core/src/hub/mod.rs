@@ -29,7 +29,7 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use self::events::Events;
 use crate::config::Config;
 use crate::conversations::Conversations;
-use crate::link::{self, Around, Port, Status};
+use crate::link::{self, Port, Status};
 use crate::log::{info, warn};
 use crate::notice::Notices;
 use crate::platform::{Dial, Platform};
@@ -154,13 +154,13 @@ impl<'a> Hub<'a> {
         let toolbox = &Toolbox { platform: &platform, store: &store, port, questions, restart: &restart };
         let (rx, tx) = uart;
         let Parts { registry, notices, .. } = *parts;
-        let around = Around { port, registry, notices, hint: config.controller_hint, seed };
+        let resources = link::Resources { port, registry, notices, hint: config.controller_hint, seed };
         let serve = |index| {
             parts.slots.serve(index, async |job: &mut Job| dispatch::answer(job, parts, toolbox).await)
         };
         // Pinned one by one where they stay: moved, all of them would cross the stack.
         let session = pin!(session::run(mqtt, &mut dial, seed, parts));
-        let link = pin!(link::run(rx, tx, &around));
+        let link = pin!(link::run(rx, tx, &resources));
         let jobs: [_; limits::JOBS] = [pin!(serve(0)), pin!(serve(1)), pin!(serve(2)), pin!(serve(3))];
         join4(session, link, join_array(jobs), restart_when_asked(&restart, &platform)).await.0
     }

@@ -11,7 +11,8 @@ use crate::limits;
 use crate::log::{debug, warn};
 use crate::mqtt::{Connection, Lost, Payload, ReplyTo, Sent, Topics};
 use crate::notice::Notice;
-use crate::questions::{Due, Recipient, Unanswered};
+use crate::pending::{Id, Progress};
+use crate::questions::{Question, Recipient, Unanswered};
 use crate::request::{Intake, Refusal};
 
 /// Exactly once, so that a caller gets one answer even if the connection breaks while it is sent.
@@ -162,25 +163,30 @@ impl<'a> Publisher<'a> {
     }
 
     async fn publish_questions<IO: Io>(&self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
-        for due in self.parts.questions.all_due() {
+        let questions = self.parts.questions;
+        for slot in questions.queued() {
+            let (question, id) = (&slot.data, questions.next_id());
             // With other packets in it the buffer may have no room for all tools. They leave soon, and then it has; only on a
             // line that is never quiet the question goes out with those that fit.
-            let all_tools = !connection.is_quiet() && due.age() < limits::QUESTION_DELAY;
-            let mut sent = self.publish_question(connection, &due, all_tools).await?;
-            if matches!(sent, Sent::Never) && all_tools && connection.is_quiet() {
+            let all_tools = !connection.is_quiet() && question.age() < limits::QUESTION_DELAY;
+            slot.advance(Progress::Queued, Progress::Sending(id));
+            let mut sent = self.publish_question(connection, question, id, all_tools).await;
+            if matches!(sent, Ok(Sent::Never)) && all_tools && connection.is_quiet() {
                 // It became quiet meanwhile, and there is room.
-                sent = self.publish_question(connection, &due, false).await?;
+                sent = self.publish_question(connection, question, id, false).await;
             }
-            match sent {
-                Sent::Now(_) => due.sent(),
+            let progress = match sent {
+                Ok(Sent::Now(_)) => Progress::Sent(id),
                 // Another one may be shorter.
-                Sent::Later => {}
-                Sent::Never => {
-                    let topic = self.topics.question(due.recipient());
+                Ok(Sent::Later) | Err(_) => Progress::Queued,
+                Ok(Sent::Never) => {
+                    let topic = self.topics.question(question.recipient());
                     warn!("mqtt: a question on {} does not fit into a packet", topic.as_str());
-                    due.failed(Unanswered::LongQuestion);
+                    Progress::Failed(Unanswered::LongQuestion)
                 }
-            }
+            };
+            slot.advance(Progress::Sending(id), progress);
+            sent?;
         }
         Ok(())
     }
@@ -188,23 +194,24 @@ impl<'a> Publisher<'a> {
     async fn publish_question<IO: Io>(
         &self,
         connection: &mut Connection<'_, '_, IO>,
-        due: &Due<'_>,
+        question: &Question,
+        id: Id,
         all_tools: bool,
     ) -> Result<Sent, Lost> {
-        let topic = self.topics.question(due.recipient());
-        let reply_topic = self.topics.answer(due.recipient());
-        let number = due.number().to_be_bytes();
-        let seconds = u32::try_from(due.patience().as_secs()).unwrap_or(u32::MAX).max(1);
+        let topic = self.topics.question(question.recipient());
+        let reply_topic = self.topics.answer(question.recipient());
+        let correlation = id.to_be_bytes();
+        let seconds = u32::try_from(question.patience().as_secs()).unwrap_or(u32::MAX).max(1);
         let properties = [
             Property::ResponseTopic(&reply_topic),
-            Property::CorrelationData(&number),
+            Property::CorrelationData(&correlation),
             // Nobody is to work on what nobody waits for any more.
             Property::MessageExpiryInterval(seconds),
         ];
         let Parts { conversations, registry, .. } = self.parts;
         let mut payload = |buffer: &mut [u8]| {
-            let written = match due.recipient() {
-                Recipient::Search => due.copy(buffer),
+            let written = match question.recipient() {
+                Recipient::Search => question.copy(buffer),
                 Recipient::Model { turn, .. } => conversations.compose(turn, registry, all_tools, buffer),
             };
             written.ok_or(Overflow)

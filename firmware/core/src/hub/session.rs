@@ -15,8 +15,8 @@ use crate::json::Value;
 use crate::limits;
 use crate::log::{debug, error, info, warn};
 use crate::mqtt::{Client, Connection, Lost, Memory, Received, Role, Topics};
+use crate::pending::Id;
 use crate::platform::Dial;
-use crate::questions::Number;
 use crate::request::Refused;
 
 const ROLE: Role = Role {
@@ -146,15 +146,15 @@ async fn subscribe<IO: Io>(connection: &mut Connection<'_, '_, IO>, topics: &Top
 /// Takes the answer to a question.
 fn take_answer(received: &Received<'_>, parts: &Parts<'_>) {
     let message = &received.message;
-    let number = message.correlation_data().and_then(|data| data.try_into().ok()).map(Number::from_be_bytes);
-    match number {
+    let id = message.correlation_data().and_then(|data| data.try_into().ok()).map(Id::from_be_bytes);
+    match id {
         None => {
             warn!(
                 "mqtt: an answer on {} without the question's Correlation Data was dropped",
                 message.topic()
             )
         }
-        Some(number) if parts.questions.answer(number, message.payload(), received.size) => {}
+        Some(id) if parts.questions.answer(id, message.payload(), received.size) => {}
         Some(_) => debug!("mqtt: an answer on {} came too late", message.topic()),
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! Arguments, schemas and replies are free-form, so they stay text: [`Value::parse`] checks a whole
 //! document once against RFC 8259, and everything after that is slicing. Nothing is copied or allocated, and
-//! nothing recurses. Written by hand because the pull parsers without `alloc` hand out events, not the
+//! nothing recurses. Written by hand because the pull parsers without `alloc` return events, not the
 //! borrowed slices that let a value pass through the hub untouched.
 
-mod decimal;
 mod number;
 mod scan;
+mod shortest;
 mod text;
 mod value;
 mod writer;
@@ -17,13 +17,13 @@ mod tests;
 
 use core::fmt;
 
-pub(crate) use decimal::Decimal;
 pub(crate) use number::read as read_number;
+pub(crate) use shortest::Shortest;
 pub use text::Text;
 pub use value::{Items, Kind, Members, Value};
-pub use writer::{Encode, Mark, Opened, Overflow, Writer};
+pub use writer::{Bracket, Encode, Mark, Overflow, Writer};
 
-/// Why a text is not a JSON document, and where.
+/// Why a JSON document is malformed, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error {
     /// Byte offset in the text.

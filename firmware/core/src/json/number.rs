@@ -11,7 +11,7 @@ pub(crate) fn read(text: &str) -> Option<f64> {
     if whole.len() + fraction.len() == 0 || exponent.is_empty() {
         return None;
     }
-    // Of an exponent that does not fit, the sign decides.
+    // If the exponent does not fit, only its sign matters.
     let least = if exponent.starts_with('-') { i32::MIN / 2 } else { i32::MAX / 2 };
     let written = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
     if !written.bytes().all(|byte| byte.is_ascii_digit()) || written.is_empty() {
@@ -45,14 +45,14 @@ pub(crate) fn read(text: &str) -> Option<f64> {
     Some(sign * magnitude)
 }
 
-/// Digits that can decide to which side a number is rounded; of those after them it only matters whether one is not zero.
+/// Digits that can decide how a number is rounded; of those after them it only matters whether one is not zero.
 const DIGITS: i32 = 770;
 
 /// A number is below 10 to this power, and then 0, or infinite.
 const SMALLEST: i32 = -330;
 const LARGEST: i32 = 310;
 
-/// What the longest number has that is divided below, in words of 32 bits.
+/// The length of the longest dividend below, in words of 32 bits.
 const WORDS: usize = 120;
 
 /// A natural number, its lowest word first.
@@ -98,9 +98,9 @@ impl Natural {
         self.words.get(index).copied().unwrap_or_default()
     }
 
-    /// Itself times a power of ten. It is not zero, and if it `is_cut`, a little more.
+    /// Itself times a power of ten. It is not zero; if it `is_cut`, digits were dropped.
     fn scaled(mut self, power: i32, mut is_cut: bool) -> f64 {
-        // Words that stand before what is divided, so that enough digits are left.
+        // Zero words below the dividend, so that enough digits are left.
         let mut added = 0;
         for _ in 0..power {
             self.multiply_add(10, 0);

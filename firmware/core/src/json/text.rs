@@ -1,6 +1,8 @@
-//! A JSON string as it stands in the text, decoded only as far as somebody looks.
+//! A JSON string as it stands in the text, decoded on demand.
 
 use core::fmt::{self, Write as _};
+
+use crate::text::one_line;
 
 /// The inside of a checked JSON string, escapes and all.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +26,7 @@ impl<'a> Text<'a> {
         (!self.escaped.as_bytes().contains(&b'\\')).then_some(self.escaped)
     }
 
-    /// The characters it means.
+    /// Its characters, decoded.
     pub fn chars(&self) -> impl Iterator<Item = char> + Clone + use<'a> {
         let mut rest = self.escaped.chars();
         core::iter::from_fn(move || match rest.next()? {
@@ -36,7 +38,7 @@ impl<'a> Text<'a> {
                 't' => '\t',
                 'u' => match hex(&mut rest)? {
                     high @ 0xD800..0xDC00 => {
-                        // The scan made sure of the second half; its `\u` is skipped.
+                        // The scan has checked the second half; its `\u` is skipped.
                         rest.nth(1)?;
                         let low = hex(&mut rest)?.wrapping_sub(0xDC00) & 0x3FF;
                         char::from_u32(0x10000 + ((high - 0xD800) << 10 | low))?
@@ -70,13 +72,7 @@ impl<'a> Text<'a> {
 
     /// As much of the decoded text as fits, on one line: for showing, not for comparing.
     pub fn excerpt<const N: usize>(&self) -> heapless::String<N> {
-        let mut decoded = heapless::String::new();
-        for character in self.chars().map(|character| if character.is_control() { ' ' } else { character }) {
-            if decoded.push(character).is_err() {
-                break;
-            }
-        }
-        decoded
+        one_line(self)
     }
 }
 
@@ -84,7 +80,7 @@ fn hex(rest: &mut core::str::Chars<'_>) -> Option<u32> {
     (0..4).try_fold(0, |unit, _| Some(unit << 4 | rest.next()?.to_digit(16)?))
 }
 
-/// Equal if they mean the same characters, whatever the escapes.
+/// Equal if the characters are, whatever the escapes.
 impl PartialEq for Text<'_> {
     fn eq(&self, other: &Self) -> bool {
         let (one, other) = after_same(self.escaped, other.escaped);
@@ -105,12 +101,12 @@ impl PartialEq<str> for Text<'_> {
     }
 }
 
-/// What is left of both after what is the same in them without a closer look: up to the first difference or escape.
-/// Names mostly differ early, and looking them up is most of the work on an object.
+/// The rest of both after their common beginning, up to the first difference or escape. Names mostly differ early, and
+/// comparing them is most of the work on an object.
 fn after_same<'a>(one: &'a str, other: &'a str) -> (&'a str, &'a str) {
     let pairs = one.bytes().zip(other.bytes());
     let same = pairs.take_while(|(one, other)| one == other && *one != b'\\').count();
-    // Inside a character there is no escape, so it does not matter which rest it is.
+    // A difference inside a character: any two different rests will do.
     (one.get(same..).unwrap_or("?"), other.get(same..).unwrap_or("!"))
 }
 

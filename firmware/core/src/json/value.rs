@@ -112,7 +112,8 @@ impl<'a> Value<'a> {
     }
 }
 
-/// The value of a number's text, exactly, if it is an integer that fits.
+/// The value of a number's text, exactly, if it is an integer that fits. By hand: `f64` rounds large ones, and `str::parse`
+/// knows no exponents.
 fn integer(text: &str) -> Option<i64> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (sign, digits) = mantissa.strip_prefix('-').map_or((1, mantissa), |digits| (-1, digits));
@@ -136,7 +137,7 @@ fn integer(text: &str) -> Option<i64> {
     if value == 0 {
         return Some(0);
     }
-    // An exponent that does not fit is none of a number that does.
+    // With an exponent that does not fit, the number does not fit either.
     let exponent: i64 = exponent.parse().ok()?;
     let shift = exponent.checked_add(zeros)?.checked_sub(i64::try_from(fraction.len()).ok()?)?;
     value.checked_mul(10i64.checked_pow(shift.try_into().ok()?)?)

@@ -1,18 +1,19 @@
 //! Writes JSON into a buffer of fixed size.
 
+use core::convert::Infallible;
 use core::fmt::{self, Write as _};
 
-use super::{Decimal, Text, Value};
+use super::{Shortest, Text, Value};
+use crate::text::escape;
 
 /// What was written did not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Overflow;
 
-/// Writes one JSON value into a buffer. Commas, quotes and escapes are its business.
+/// Writes one JSON value into a buffer, with commas, quotes and escapes.
 ///
-/// Overflow is remembered and comes out of [`finish`](Self::finish), which hands out a whole value or
-/// nothing; nobody has to check on the way.
+/// [`finish`](Self::finish) reports an overflow, or returns a whole value; there is no need to check before.
 #[derive(Debug)]
 pub struct Writer<'b> {
     buffer: &'b mut [u8],
@@ -22,12 +23,12 @@ pub struct Writer<'b> {
     comma: bool,
 }
 
-/// An object that is open. See [`Writer::open`].
+/// An object or array that is open. See [`Writer::open`].
 #[derive(Debug)]
 #[must_use]
-pub struct Opened(u8);
+pub struct Bracket(u8);
 
-/// A place in what was written, to go back to. See [`Writer::rewind`].
+/// A point in what was written, to go back to. See [`Writer::rewind`].
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
     len: usize,
@@ -55,7 +56,7 @@ impl<'b> Writer<'b> {
         if self.overflow { 0 } else { self.buffer.len() - self.len }
     }
 
-    /// Remembers this place. Only between values, and only to be used within the same array or object.
+    /// The current point. Only between values, and only to be used within the same array or object.
     pub const fn mark(&self) -> Mark {
         Mark { len: self.len, comma: self.comma }
     }
@@ -66,33 +67,33 @@ impl<'b> Writer<'b> {
         core::str::from_utf8(bytes).unwrap_or_default()
     }
 
-    /// Forgets everything since `mark`, an overflow included.
+    /// Removes everything since `mark`, an overflow included.
     pub const fn rewind(&mut self, mark: Mark) {
         self.len = mark.len;
         self.comma = mark.comma;
         self.overflow = false;
     }
 
-    /// Opens an object whose members are written next, until [`close`](Self::close). For code that waits in between;
-    /// otherwise [`object`](Self::object) cannot be forgotten to be closed.
-    pub fn open(&mut self) -> Opened {
+    /// Opens an object whose members are written next, until [`close`](Self::close). For code that awaits in between;
+    /// [`object`](Self::object) closes by itself.
+    pub fn open(&mut self) -> Bracket {
         self.separate();
         self.push(b"{");
         self.comma = false;
-        Opened(b'}')
+        Bracket(b'}')
     }
 
     /// Opens an array whose items are written next, until [`close`](Self::close).
-    pub fn open_array(&mut self) -> Opened {
+    pub fn open_array(&mut self) -> Bracket {
         self.separate();
         self.push(b"[");
         self.comma = false;
-        Opened(b']')
+        Bracket(b']')
     }
 
     /// Closes the object or array.
-    pub fn close(&mut self, opened: Opened) {
-        self.push(&[opened.0]);
+    pub fn close(&mut self, bracket: Bracket) {
+        self.push(&[bracket.0]);
         self.comma = true;
     }
 
@@ -159,10 +160,10 @@ impl<'b> Writer<'b> {
         self.separate();
         self.push(open);
         self.comma = false;
-        let told = inside(self);
+        let returned = inside(self);
         self.push(close);
         self.comma = true;
-        told
+        returned
     }
 
     fn separate(&mut self) {
@@ -186,27 +187,10 @@ impl<'b> Writer<'b> {
     }
 
     fn push_escaped(&mut self, text: &str) {
-        let mut plain = text;
-        while let Some(at) = plain.bytes().position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
-            let (before, special) = plain.split_at(at);
-            let (special, after) = special.split_at(1);
-            self.push(before.as_bytes());
-            match special {
-                "\"" => self.push(b"\\\""),
-                "\\" => self.push(b"\\\\"),
-                "\n" => self.push(b"\\n"),
-                "\r" => self.push(b"\\r"),
-                "\t" => self.push(b"\\t"),
-                control => {
-                    const DIGITS: [u8; 16] = *b"0123456789abcdef";
-                    let code = control.bytes().next().unwrap_or_default();
-                    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0');
-                    self.push(&[b'\\', b'u', b'0', b'0', digit(code >> 4), digit(code & 15)]);
-                }
-            }
-            plain = after;
-        }
-        self.push(plain.as_bytes());
+        let Ok(()) = escape(text, |piece| {
+            self.push(piece.as_bytes());
+            Ok::<(), Infallible>(())
+        });
     }
 }
 
@@ -274,7 +258,7 @@ impl Encode for f64 {
         /// Up to here JavaScript writes a whole number with all its zeros.
         const ZEROS: [u8; 21] = [b'0'; 21];
 
-        let Some(decimal) = Decimal::of(*self) else { return writer.push(b"null") };
+        let Some(decimal) = Shortest::of(*self) else { return writer.push(b"null") };
         if self.is_sign_negative() {
             writer.push(b"-");
         }

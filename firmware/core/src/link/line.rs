@@ -16,18 +16,18 @@ pub enum Line<'a> {
     },
 }
 
-/// Collects bytes and hands out lines that end in LF or CRLF. Empty ones are passed over.
+/// Splits a stream of bytes into lines that end in LF or CRLF. Empty ones are skipped.
 #[derive(Debug)]
 pub struct Lines {
     buffer: [u8; limits::LINE],
-    /// The line that was handed out last.
+    /// Where the line that was returned last is.
     current: (usize, usize),
-    /// What has been handed out already is before this.
+    /// Bytes before this are done with.
     start: usize,
-    /// What has been searched for an end of line already is before this.
+    /// Bytes before this contain no end of line.
     searched: usize,
     end: usize,
-    /// Bytes of an over-long line that are gone.
+    /// Bytes of an over-long line that were dropped.
     skipped: usize,
     /// Whether they began as JSON-RPC does.
     is_json: bool,
@@ -47,18 +47,18 @@ impl Lines {
         }
     }
 
-    /// Forgets what has come so far.
+    /// Drops all bytes.
     pub const fn clear(&mut self) {
         (self.start, self.searched, self.end, self.skipped) = (0, 0, 0, 0);
         self.current = (0, 0);
     }
 
-    /// The line that was handed out last, as long as nothing more has come in.
+    /// The line that was returned last, until more bytes come.
     pub fn current(&self) -> &[u8] {
         self.buffer.get(self.current.0..self.current.1).unwrap_or_default()
     }
 
-    /// Where the next bytes go. Never empty. Say with [`commit`](Self::commit) how many came.
+    /// Where the next bytes go. Never empty. [`commit`](Self::commit) says how many came.
     pub fn room(&mut self) -> &mut [u8] {
         self.current = (0, 0);
         if self.start > 0 {
@@ -68,7 +68,7 @@ impl Lines {
             self.start = 0;
         }
         if self.end == self.buffer.len() {
-            // A full buffer without an end of line: too long. Its rest goes the same way.
+            // A full buffer without an end of line: too long. It is dropped, and its rest will be.
             if self.skipped == 0 {
                 self.is_json = matches!(self.buffer.first(), Some(b'{' | b'['));
             }
@@ -83,7 +83,7 @@ impl Lines {
         self.end = self.end.saturating_add(count).min(self.buffer.len());
     }
 
-    /// Whether [`next_line`](Self::next_line) has one to give. Passes over empty lines.
+    /// Whether [`next_line`](Self::next_line) has one. Skips empty lines.
     pub fn has_line(&mut self) -> bool {
         loop {
             let unsearched = self.buffer.get(self.searched..self.end).unwrap_or_default();
@@ -94,7 +94,7 @@ impl Lines {
             let line_end = self.searched + length;
             let line = self.buffer.get(self.start..line_end).unwrap_or_default();
             if self.skipped > 0 || !matches!(line, [] | [b'\r']) {
-                // Found, and found again when it is taken.
+                // The search starts here again when the line is taken.
                 self.searched = line_end;
                 return true;
             }

@@ -1,18 +1,17 @@
 //! The link to the Z-Wave controller: an MCP client on a serial line, one JSON-RPC message a line.
 //!
 //! ```text
-//!   callers ──► Port ──► wire ──► serial line      Client: what to say and when, without I/O or a clock
-//!           ◄──      ◄── lines ◄──                 report: what a person is told
+//!   callers ──► Port ──► wire ──► serial line      Client: what to send and when, without I/O or a clock
+//!           ◄──      ◄── lines ◄──                 report: log lines and notices for people
 //! ```
 //!
-//! [`Client`] decides what to say and when; [`run`] moves the lines. Calls go through the [`Port`], which also holds
-//! what is known about the controller, for the rest of the hub to read. The controller's tools are registered when they
+//! [`Client`] decides what to send and when; [`run`] moves the lines. Calls go through the [`Port`], which also holds
+//! what is known about the controller. The controller's tools are registered when they
 //! are discovered, and leave with it.
 
 mod client;
 mod line;
 mod port;
-mod recent;
 mod report;
 mod rpc;
 mod status;
@@ -24,6 +23,6 @@ mod tests;
 pub use client::{Client, News, Reaction};
 pub use line::{Line, Lines};
 pub use port::{CallError, Port};
-pub use rpc::{Id, Message, Outgoing, VERSIONS};
-pub use status::{Controller, Loss, State, Status};
-pub use wire::{Around, run};
+pub use rpc::{Incoming, Outgoing, RpcError, VERSIONS};
+pub use status::{Controller, LinkState, Loss, Status};
+pub use wire::{Resources, run};

@@ -1,28 +1,53 @@
-//! What a person is told about the controller: what happened, and what to do.
+//! Reports about the controller, for people: what happened, and what to check.
 
 use core::ops::ControlFlow;
 
-use heapless::String;
+use heapless::{HistoryBuf, String};
 
 use super::client::News;
-use super::recent::Recent;
 use super::status::Controller;
+use super::wire::Resources;
 use crate::limits;
 use crate::log::{error, info, warn};
-use crate::notice::{Level, Notices};
+use crate::notice::Level;
+use crate::text::{Lossy, one_line};
 use crate::tool::{Implementation, Registry};
 
-/// Tells news, in the log and on the topic `log`. `hint` is what to check when the controller is not reached, and it has
-/// `recovered` if people were told that it was gone.
-pub(super) fn tell(
+/// The beginning of a line, fit for the log.
+pub(super) type Quote = String<{ limits::QUOTE }>;
+
+/// The last lines of the controller that were not JSON-RPC: boot messages, error traces, noise.
+#[derive(Debug)]
+pub(super) struct Recent(HistoryBuf<Quote, { limits::RECENT_LINES }>);
+
+impl Recent {
+    pub(super) const fn new() -> Self {
+        Self(HistoryBuf::new())
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Keeps a line, unless it repeats the last one, and returns how the log shows it.
+    pub(super) fn add(&mut self, line: &[u8]) -> Quote {
+        let quote = one_line(&Lossy(line));
+        if self.0.recent() != Some(&quote) {
+            self.0.write(quote.clone());
+        }
+        quote
+    }
+}
+
+/// Logs news, and publishes what people should know. `was_lost`: people know that the controller was gone.
+pub(super) fn report(
     news: News,
-    recovered: bool,
+    was_lost: bool,
     controller: &Controller,
     recent: &Recent,
-    hint: &str,
-    registry: &Registry,
-    notices: &Notices,
+    resources: &Resources<'_>,
 ) {
+    let Resources { registry, notices, hint, .. } = *resources;
     match news {
         News::Ready { attempt } => {
             if attempt > 1 {
@@ -33,8 +58,7 @@ pub(super) fn tell(
             if *left_out > 0 {
                 warn!("controller: {} of its tools cannot be used", left_out);
             }
-            // People are told that it is there if they were told that it was not.
-            if recovered {
+            if was_lost {
                 let text = format_args!("The controller {name} is connected again, with {tools} tools.");
                 notices.push(Level::Info, text);
             }
@@ -53,15 +77,15 @@ pub(super) fn tell(
             let pause = limits::LINK_SLOW_RETRY.as_secs();
             error!("controller: MCP connection failed after {} attempts", attempts);
             error!("controller:   reason: {}", why.text());
-            for line in recent.iter() {
-                error!("controller:   it said: {}", line);
+            for line in recent.0.oldest_ordered() {
+                error!("controller:   it said: {}", line.as_str());
             }
             error!("controller:   check: {}", hint);
             let local = local_tools(registry);
             warn!("controller: continuing with local tools only ({})", local.as_str());
-            info!("controller: it is tried again every {} s", pause);
-            let (quote, end) = if recent.last().is_some() { ("It said last: \"", "\". ") } else { ("", "") };
-            let last = recent.last().unwrap_or_default();
+            info!("controller: trying again every {} s", pause);
+            let last = recent.0.recent().map_or("", |line| line.as_str());
+            let (quote, end) = if last.is_empty() { ("", "") } else { ("It said last: \"", "\". ") };
             notices.push(
                 Level::Error,
                 format_args!(

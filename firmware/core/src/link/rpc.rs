@@ -1,48 +1,45 @@
-//! JSON-RPC 2.0: what a line says, and the lines the hub says.
+//! JSON-RPC 2.0: messages of the controller and of the hub.
+
+use heapless::String;
 
 use crate::json::{Items, Kind, Overflow, Text, Value, Writer};
+use crate::limits;
+use crate::pending::Id;
 
 /// The versions of MCP that begin with a handshake, the newest first.
 pub const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// The version of MCP without one: every request says for itself who asks.
+/// The version of MCP without one: every request names the client.
 pub(super) const STATELESS: &str = "2026-07-28";
 
-/// JSON-RPC's code for a method that is not served.
+/// JSON-RPC's code for an unknown method.
 pub(super) const METHOD_NOT_FOUND: i64 = -32601;
-
-/// The number of a request of the hub's.
-pub type Id = u32;
 
 /// One message from the controller.
 #[derive(Clone, Copy, Debug)]
-pub enum Message<'a> {
+pub enum Incoming<'a> {
     /// The answer to one of the hub's requests.
     Result {
-        /// Which one; none if it is not a number of the hub's.
+        /// To which one; none if it is not a number of the hub's.
         id: Option<Id>,
-        /// What it asked for.
+        /// What was asked for.
         result: Value<'a>,
     },
-    /// The refusal of one of the hub's requests.
+    /// An error in place of an answer.
     Error {
-        /// Which one; unknown if the controller could not read it.
+        /// To which request; unknown if the controller could not read it.
         id: Option<Id>,
-        /// What kind of error it is.
-        code: Option<i64>,
-        /// In the controller's own words.
-        message: Option<Text<'a>>,
-        /// What else there is to say.
-        data: Option<Value<'a>>,
+        /// What the controller reports.
+        error: RpcError<'a>,
     },
     /// A request by the controller.
     Request {
-        /// To be given back as it is.
+        /// Returned in the answer as it is.
         id: Value<'a>,
-        /// What it wants.
+        /// What it asks for.
         method: Text<'a>,
     },
-    /// Something the controller tells.
+    /// A message without an answer.
     Notification {
         /// What it is about.
         method: Text<'a>,
@@ -51,8 +48,8 @@ pub enum Message<'a> {
     },
 }
 
-impl<'a> Message<'a> {
-    /// What `value` says, if it is a JSON-RPC 2.0 message.
+impl<'a> Incoming<'a> {
+    /// The message, if `value` is one of JSON-RPC 2.0.
     pub fn read(value: Value<'a>) -> Option<Self> {
         let version = value.get("jsonrpc")?.as_text()?;
         if version != *"2.0" {
@@ -68,12 +65,11 @@ impl<'a> Message<'a> {
         }
         let number = id.and_then(|id| id.as_i64()).and_then(|id| id.try_into().ok());
         match (value.get("error"), value.get("result")) {
-            (Some(error), _) => Some(Self::Error {
-                id: number,
-                code: error.get("code").and_then(|code| code.as_i64()),
-                message: error.get("message").and_then(|message| message.as_text()),
-                data: error.get("data"),
-            }),
+            (Some(error), _) => {
+                let code = error.get("code").and_then(|code| code.as_i64());
+                let message = error.get("message").and_then(|message| message.as_text());
+                Some(Self::Error { id: number, error: RpcError { code, message, data: error.get("data") } })
+            }
             (None, Some(result)) => Some(Self::Result { id: number, result }),
             (None, None) => None,
         }
@@ -87,31 +83,55 @@ impl<'a> Message<'a> {
     }
 }
 
+/// A JSON-RPC error.
+#[derive(Clone, Copy, Debug)]
+pub struct RpcError<'a> {
+    /// Its number.
+    pub code: Option<i64>,
+    /// Its text.
+    pub message: Option<Text<'a>>,
+    /// Details.
+    pub data: Option<Value<'a>>,
+}
+
+impl RpcError<'_> {
+    /// Its text, for the log.
+    pub(super) fn words(&self) -> String<{ limits::QUOTE }> {
+        self.message.map(|message| message.excerpt()).unwrap_or_default()
+    }
+
+    /// Whether it says that there was no handshake.
+    pub(super) fn wants_handshake(&self) -> bool {
+        // No common code exists for it; all known texts contain "initialized". Searched by hand: `contains` brings 1.5 KB.
+        self.words().as_bytes().windows(8).any(|part| part == b"nitializ")
+    }
+}
+
 /// One message to the controller.
 #[derive(Clone, Copy, Debug)]
 pub enum Outgoing<'a> {
-    /// Opens the conversation, in a version of MCP.
+    /// Begins the handshake, offering a version of MCP.
     Initialize(Id, &'static str),
     /// Ends the handshake.
     Initialized,
-    /// Asks a controller without handshake who it is.
+    /// Asks a controller that needs no handshake who it is.
     Discover(Id),
     /// Asks for the tools.
     ListTools {
         /// The number of the request.
         id: Id,
-        /// Where the last answer broke off.
+        /// Where the last page ended.
         cursor: Option<&'a str>,
-        /// Whether the request says who asks.
+        /// Whether the request names the client.
         stateless: bool,
     },
-    /// Gives up a call.
+    /// Cancels a call.
     Cancelled(Id),
     /// Asks for a sign of life.
     Ping(Id),
-    /// Gives one.
+    /// Answers the controller's ping.
     Pong(Value<'a>),
-    /// Answers a request that the hub does not serve.
+    /// Answers a request with an unknown method.
     Unknown(Value<'a>),
 }
 
@@ -198,7 +218,7 @@ pub(super) fn call_pieces<'a>(
     let length = writer.finish()?;
     let head = buffer.get(..length).unwrap_or_default();
     Ok(match params.split_first() {
-        // The members join those that the head has opened with.
+        // The parameters go on in the object that the head has opened.
         Some((b'{', members)) if stateless => [head, b",", members, b"}\n"],
         _ => [head, b"", params, b"}\n"],
     })
@@ -211,7 +231,7 @@ fn request(message: &mut Writer<'_>, id: Id, method: &str, params: impl FnOnce(&
     message.object(params);
 }
 
-/// Who asks.
+/// Writes the client's name and version.
 fn write_client(out: &mut Writer<'_>) {
     out.object(|client| {
         client.field("name", "hearthwave");
@@ -219,7 +239,7 @@ fn write_client(out: &mut Writer<'_>) {
     });
 }
 
-/// What a request without a handshake before it says about who asks.
+/// Writes the `_meta` that a request without a handshake has.
 fn write_meta(params: &mut Writer<'_>) {
     params.key("_meta");
     params.object(|meta| {

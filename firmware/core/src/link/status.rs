@@ -1,4 +1,4 @@
-//! What the rest of the hub may know about the controller.
+//! The state of the link, for the rest of the hub.
 
 use core::cell::RefCell;
 
@@ -9,9 +9,9 @@ use heapless::String;
 
 use crate::limits;
 
-/// How it stands with the controller.
+/// Whether the controller can be called.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum State {
+pub enum LinkState {
     /// Being reached.
     #[default]
     Connecting,
@@ -21,7 +21,7 @@ pub enum State {
     Degraded,
 }
 
-impl State {
+impl LinkState {
     /// As announced in `info`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -41,11 +41,11 @@ pub enum Loss {
     Refused,
     /// It speaks a version of MCP that the hub does not.
     Version,
-    /// It has forgotten that it was greeted: it has restarted.
+    /// It wants a new handshake: it has restarted.
     Restarted,
     /// It answers with a line that is too long to be read.
     TooLong,
-    /// Its list of tools is not one.
+    /// Its list of tools is malformed.
     Unlisted,
     /// The line ended.
     Closed,
@@ -58,7 +58,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// What to tell a person.
+    /// In words, for people.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Silent => "no answer",
@@ -93,33 +93,33 @@ impl Controller {
     pub const UNKNOWN: Self = Self { name: String::new(), version: String::new(), tools: 0, left_out: 0 };
 }
 
-/// The state of the link, shared within one hub.
+/// The state of the link and who is at its other end, shared within one hub.
 pub struct Status {
-    known: Mutex<NoopRawMutex, RefCell<(State, Controller)>>,
+    known: Mutex<NoopRawMutex, RefCell<(LinkState, Controller)>>,
     changed: Signal<NoopRawMutex, ()>,
 }
 
 impl Status {
     /// Nothing known yet.
     pub const fn new() -> Self {
-        let known = (State::Connecting, Controller::UNKNOWN);
+        let known = (LinkState::Connecting, Controller::UNKNOWN);
         Self { known: Mutex::new(RefCell::new(known)), changed: Signal::new() }
     }
 
-    /// Looks at what is known now.
-    pub fn read<T>(&self, look: impl FnOnce(State, &Controller) -> T) -> T {
+    /// Calls `look` with the current state.
+    pub fn read<T>(&self, look: impl FnOnce(LinkState, &Controller) -> T) -> T {
         self.known.lock(|known| {
             let (state, controller) = &*known.borrow();
             look(*state, controller)
         })
     }
 
-    /// Waits until something has changed since the last call. For one listener.
+    /// Waits until something has changed since the last call. For one waiter.
     pub async fn changed(&self) {
         self.changed.wait().await;
     }
 
-    pub(super) fn update(&self, state: State, controller: &Controller) {
+    pub(super) fn update(&self, state: LinkState, controller: &Controller) {
         let differs = self.read(|old, known| old != state || known != controller);
         if differs {
             self.known.lock(|known| *known.borrow_mut() = (state, controller.clone()));

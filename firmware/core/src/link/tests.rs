@@ -7,7 +7,7 @@ use std::vec::Vec;
 use embassy_time::{Duration, Instant};
 use proptest::prelude::*;
 
-use super::{Client, Line, Lines, Message, Outgoing, Reaction, State};
+use super::{Client, Incoming, Line, Lines, LinkState, Outgoing, Reaction};
 use crate::json::Value;
 use crate::limits;
 use crate::tool::Registry;
@@ -88,7 +88,7 @@ proptest! {
             }
             let id = id.map(|id| format!(",\"id\":{id}")).unwrap_or_default();
             let text = format!("{{\"jsonrpc\":\"2.0\"{id},\"{member}\":{value}}}");
-            if let Some(message) = Message::read(Value::parse(text.as_bytes()).unwrap()) {
+            if let Some(message) = Incoming::read(Value::parse(text.as_bytes()).unwrap()) {
                 client.receive(now, message, &registry);
             }
             now += Duration::from_millis(pause);
@@ -113,7 +113,7 @@ impl Table {
     /// What the client has to say now.
     fn says(&mut self) -> Vec<String> {
         let mut said = Vec::new();
-        // What is new is told before the next attempt, so that comes in another round.
+        // News comes before the next attempt, which is in another round.
         loop {
             while let Some(message) = self.client.poll(self.now, false, &self.registry) {
                 let line = line(&message);
@@ -129,7 +129,7 @@ impl Table {
     }
 
     fn hears(&mut self, text: &str) -> Option<String> {
-        let message = Message::read(Value::parse(text.as_bytes()).unwrap()).unwrap();
+        let message = Incoming::read(Value::parse(text.as_bytes()).unwrap()).unwrap();
         match self.client.receive(self.now, message, &self.registry) {
             Reaction::Reply(answer) => Some(line(&answer)),
             Reaction::Done | Reaction::Answer(_) => None,
@@ -155,7 +155,7 @@ impl Table {
             r#"{{"jsonrpc":"2.0","id":{},"result":{{"tools":[{{"name":"a"}},{{"name":"b"}}]}}}}"#,
             first + 1
         ));
-        assert_eq!(self.client.state(), State::Ready);
+        assert_eq!(self.client.state(), LinkState::Ready);
     }
 }
 
@@ -182,9 +182,9 @@ fn the_handshake_in_order() {
         r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"a"},{"name":"b"}],"nextCursor":"p2"}}"#,
     );
     assert_eq!(table.says(), [r#"{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"p2"}}"#]);
-    assert_eq!(table.client.state(), State::Connecting);
+    assert_eq!(table.client.state(), LinkState::Connecting);
     table.hears(r#"{"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"c"}]}}"#);
-    assert_eq!(table.client.state(), State::Ready);
+    assert_eq!(table.client.state(), LinkState::Ready);
     let controller = table.client.controller();
     assert_eq!((controller.name.as_str(), controller.version.as_str(), controller.tools), ("zw", "9", 3));
 }
@@ -199,7 +199,7 @@ fn a_silent_controller_is_tried_three_times_and_then_slowly() {
         }
         table.wait_until(table.next_moment());
     }
-    let (t, c, d) = (limits::LINK_TIMEOUT.as_millis(), State::Connecting, State::Degraded);
+    let (t, c, d) = (limits::LINK_TIMEOUT.as_millis(), LinkState::Connecting, LinkState::Degraded);
     let slow = limits::LINK_SLOW_RETRY.as_millis();
     let third = 3 * t + 6000;
     assert_eq!(
@@ -211,7 +211,7 @@ fn a_silent_controller_is_tried_three_times_and_then_slowly() {
 #[test]
 fn a_controller_that_comes_late_is_welcome() {
     let mut table = Table::new();
-    while table.client.state() != State::Degraded {
+    while table.client.state() != LinkState::Degraded {
         table.says();
         table.wait_until(table.next_moment());
     }
@@ -224,10 +224,10 @@ fn a_controller_that_falls_silent_is_missed() {
     table.become_ready();
     table.wait_until(limits::LINK_PING.as_millis());
     assert!(table.says()[0].contains("\"ping\""));
-    assert_eq!(table.client.state(), State::Ready);
+    assert_eq!(table.client.state(), LinkState::Ready);
     table.wait_until(table.next_moment());
     assert!(table.says()[0].contains("\"initialize\""));
-    assert_eq!(table.client.state(), State::Connecting);
+    assert_eq!(table.client.state(), LinkState::Connecting);
     assert_eq!(table.client.controller().tools, 0);
 }
 
@@ -249,7 +249,7 @@ fn whoever_answers_a_ping_stays() {
         table.wait_until(table.next_moment());
         table.says();
         table.hears(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{},{answer}}}", table.last_id));
-        assert_eq!(table.client.state(), State::Ready);
+        assert_eq!(table.client.state(), LinkState::Ready);
         assert!(table.says().is_empty());
     }
 }
@@ -270,16 +270,20 @@ fn a_changed_list_is_asked_for_again() {
     table.hears(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
     assert!(table.says()[0].contains("tools/list"));
     let known = |table: &Table| (table.client.state(), table.client.controller().tools);
-    assert_eq!(known(&table), (State::Ready, 2), "the old list holds until the new one is there");
+    assert_eq!(known(&table), (LinkState::Ready, 2), "the old list holds until the new one is there");
     table.hears(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
     table.hears(&format!(
         r#"{{"jsonrpc":"2.0","id":{},"result":{{"tools":[{{"name":"a"}}]}}}}"#,
         table.last_id
     ));
-    assert_eq!(known(&table), (State::Ready, 1), "the newest that is known counts, also if it changed again");
+    assert_eq!(
+        known(&table),
+        (LinkState::Ready, 1),
+        "the newest that is known counts, also if it changed again"
+    );
     assert!(table.says()[0].contains("tools/list"));
     table.hears(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"tools":[]}}}}"#, table.last_id));
-    assert_eq!(known(&table), (State::Ready, 0));
+    assert_eq!(known(&table), (LinkState::Ready, 0));
     assert!(table.says().is_empty());
 }
 
@@ -289,11 +293,11 @@ fn answers_to_nobody_change_nothing() {
     table.says();
     table.hears(r#"{"jsonrpc":"2.0","id":77,"result":{"tools":[]}}"#);
     table.hears(r#"{"jsonrpc":"2.0","id":77,"error":{"code":1,"message":"x"}}"#);
-    assert_eq!(table.client.state(), State::Connecting);
+    assert_eq!(table.client.state(), LinkState::Connecting);
     table.hears(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
     table.says();
     table.hears(r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}"#);
-    assert_eq!(table.client.state(), State::Ready);
+    assert_eq!(table.client.state(), LinkState::Ready);
 }
 
 #[test]
@@ -302,13 +306,13 @@ fn a_list_without_end_is_cut() {
     table.says();
     table.hears(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
     for page in 0..limits::LINK_PAGES {
-        assert_eq!(table.client.state(), State::Connecting, "page {page}");
+        assert_eq!(table.client.state(), LinkState::Connecting, "page {page}");
         table.says();
         let id = table.last_id;
         table.hears(&format!(
             r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[{{"name":"t{page}"}}],"nextCursor":"more"}}}}"#
         ));
     }
-    assert_eq!(table.client.state(), State::Ready);
+    assert_eq!(table.client.state(), LinkState::Ready);
     assert_eq!(table.client.controller().tools, usize::from(limits::LINK_PAGES));
 }

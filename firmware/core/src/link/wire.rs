@@ -1,4 +1,4 @@
-//! Moves lines between the serial line, the client and the callers.
+//! Moves messages between the serial line, the client and the callers.
 
 use embassy_futures::select::{Either3, select3};
 use embassy_time::{Instant, Timer, with_timeout};
@@ -8,59 +8,59 @@ use heapless::Vec;
 use super::client::{Client, News, Reaction};
 use super::line::{Line, Lines};
 use super::port::Port;
-use super::recent::Recent;
-use super::report;
-use super::rpc::{Id, Message, Outgoing, call_pieces};
+use super::report::{Recent, report};
+use super::rpc::{Incoming, Outgoing, call_pieces};
 use super::status::Loss;
 use crate::json::{Overflow, Value};
 use crate::limits;
 use crate::log::{debug, warn};
 use crate::notice::Notices;
+use crate::pending::{Id, Progress};
 use crate::tool::Registry;
 
 /// A program's error output, as a simulator that started the program hands it through.
 const STDERR: &[u8] = b"stderr: ";
 
-/// What is around the link.
-pub struct Around<'a> {
+/// What the link uses of the hub.
+pub struct Resources<'a> {
     /// Where calls come from.
     pub port: &'a Port,
     /// Where the controller's tools are kept.
     pub registry: &'a Registry,
-    /// Where people are told.
+    /// Where notices for people go.
     pub notices: &'a Notices,
-    /// What to check when the controller is not reached.
+    /// What people should check when the controller is not reached.
     pub hint: &'a str,
     /// Differs from one start to the next.
     pub seed: u64,
 }
 
-/// Keeps the link for ever. Whatever comes or does not come, it goes on.
-pub async fn run<R: Read, W: Write>(rx: R, tx: W, around: &Around<'_>) -> ! {
+/// Runs the link for ever, whatever the line does.
+pub async fn run<R: Read, W: Write>(mut rx: R, tx: W, resources: &Resources<'_>) -> ! {
+    let Resources { port, seed, .. } = *resources;
     let mut wire = Wire {
-        around,
-        client: Client::new(around.seed),
-        pen: Pen { tx, torn: false, own: [0; limits::LINE_OWN] },
+        resources,
+        client: Client::new(seed),
+        writer: LineWriter { tx, torn: false, own: [0; limits::LINE_OWN] },
         recent: Recent::new(),
         noise: 0,
         too_long: 0,
-        is_missed: false,
+        is_reported_lost: false,
     };
-    let mut rx = rx;
-    around.port.lines.lock().await.clear();
+    port.lines.lock().await.clear();
     loop {
         wire.send().await;
-        match wire.listen(&mut rx).await {
-            Heard::Nothing => {}
-            Heard::Answers(ids) => {
+        match wire.receive(&mut rx).await {
+            Received::Nothing => {}
+            Received::Answers(ids) => {
                 for id in ids {
-                    around.port.answered(id).await;
+                    port.answered(id).await;
                 }
             }
-            Heard::End(why) => {
+            Received::End(why) => {
                 wire.lost(why);
-                // The rest of a broken line belongs to nothing that comes later.
-                around.port.lines.lock().await.clear();
+                // What comes later is not the rest of a broken line.
+                port.lines.lock().await.clear();
                 // Without a line there is nothing to read until the next attempt.
                 Timer::at(wire.client.deadline()).await;
             }
@@ -68,70 +68,73 @@ pub async fn run<R: Read, W: Write>(rx: R, tx: W, around: &Around<'_>) -> ! {
     }
 }
 
-/// What came over the line.
-enum Heard {
-    /// Nothing, or nothing that is left to do.
+/// What is left to do about what came over the line.
+enum Received {
     Nothing,
-    /// Answers to these calls, in the current line.
+    /// The current line answers these calls.
     Answers(Vec<Id, { limits::CALLS }>),
-    /// That it is gone.
+    /// The line is gone.
     End(Loss),
 }
 
 struct Wire<'a, W> {
-    around: &'a Around<'a>,
+    resources: &'a Resources<'a>,
     client: Client,
-    pen: Pen<W>,
+    writer: LineWriter<W>,
     recent: Recent,
     /// Lines that were not JSON-RPC, since the controller was last reached.
     noise: u32,
     /// Lines that were too long, since the controller was last reached.
     too_long: u32,
-    /// People were told that the controller is gone.
-    is_missed: bool,
+    /// A notice says that the controller is gone.
+    is_reported_lost: bool,
 }
 
 impl<W: Write> Wire<'_, W> {
-    /// Sends everything that is due, and tells what is new.
+    /// Sends everything that is due, and reports what is new.
     async fn send(&mut self) {
-        let Around { port, registry, .. } = *self.around;
+        let Resources { port, registry, .. } = *self.resources;
         loop {
-            let busy = port.is_waiting();
+            let is_waiting = |call| matches!(call, Progress::Sending(_) | Progress::Sent(_));
+            let busy = port.calls.find(is_waiting).is_some();
             let Some(message) = self.client.poll(Instant::now(), busy, registry) else { break };
-            if let Err(why) = self.pen.write(message).await {
+            if let Err(why) = self.writer.write(message).await {
                 return self.lost(why);
             }
-            self.tell();
+            self.report();
         }
-        self.tell();
-        while let Some(id) = port.next_abandoned() {
-            if let Err(why) = self.pen.write(Outgoing::Cancelled(id)).await {
+        self.report();
+        while let Some(id) = port.calls.next_abandoned() {
+            if let Err(why) = self.writer.write(Outgoing::Cancelled(id)).await {
                 return self.lost(why);
             }
         }
-        while let Some(call) = port.next_queued(|| self.client.next_id()) {
-            let outbox = call.outbox().await;
-            let written = self.pen.write_call(call.id, outbox.params(), self.client.is_stateless()).await;
+        while let Some(call) = port.calls.queued().next() {
+            let id = self.client.next_id();
+            call.advance(Progress::Queued, Progress::Sending(id));
+            let outbox = port.outbox().await;
+            let written = self.writer.write_call(id, outbox.params(), self.client.is_stateless()).await;
             drop(outbox);
             match written {
-                Ok(()) => call.sent(),
+                Ok(()) => call.advance(Progress::Sending(id), Progress::Sent(id)),
                 Err(why) => return self.lost(why),
             }
         }
     }
 
-    /// Waits for a line, for something to send, or for the client's next moment.
-    async fn listen<R: Read>(&mut self, rx: &mut R) -> Heard {
-        let Around { port, .. } = *self.around;
+    /// Waits for a line, for something to send, or for the client's deadline.
+    async fn receive<R: Read>(&mut self, rx: &mut R) -> Received {
+        let Resources { port, .. } = *self.resources;
         let mut lines = port.lines.lock().await;
-        let heard = select3(next_line(&mut lines, rx), Timer::at(self.client.deadline()), port.due()).await;
-        match heard {
+        let received =
+            select3(next_line(&mut lines, rx), Timer::at(self.client.deadline()), port.calls.due()).await;
+        match received {
             Either3::First(Ok(Line::Whole(line))) => self.read(line).await,
             Either3::First(Ok(Line::TooLong { length, is_json })) => {
                 self.too_long = self.too_long.saturating_add(1);
                 if self.too_long == 1 {
                     warn!(
-                        "controller: a line of {} bytes, over the {} that fit, was skipped; others will be without a word",
+                        "controller: a line of {} bytes, over the {} that fit, was skipped; more of them are not logged",
                         length,
                         limits::LINE
                     );
@@ -143,30 +146,32 @@ impl<W: Write> Wire<'_, W> {
                     port.skipped(length);
                     self.client.noticed_long_line();
                 }
-                Heard::Nothing
+                Received::Nothing
             }
-            Either3::First(Err(why)) => Heard::End(why),
-            Either3::Second(()) | Either3::Third(()) => Heard::Nothing,
+            Either3::First(Err(why)) => Received::End(why),
+            Either3::Second(()) | Either3::Third(()) => Received::Nothing,
         }
     }
 
-    /// Does what a line says.
-    async fn read(&mut self, line: &[u8]) -> Heard {
+    /// Handles the messages in a line.
+    async fn read(&mut self, line: &[u8]) -> Received {
         let mut answers = Vec::new();
         let mut is_message = false;
         if let Ok(value) = Value::parse(line) {
-            for message in Message::all(value) {
+            for message in Incoming::all(value) {
                 is_message = true;
-                match self.client.receive(Instant::now(), message, self.around.registry) {
+                match self.client.receive(Instant::now(), message, self.resources.registry) {
                     Reaction::Done => {}
                     Reaction::Reply(reply) => {
-                        if let Err(why) = self.pen.write(reply).await {
+                        if let Err(why) = self.writer.write(reply).await {
                             self.lost(why);
                             break;
                         }
                     }
-                    // There are as many places as calls.
-                    Reaction::Answer(id) if self.around.port.waits_for(id) => drop(answers.push(id)),
+                    // There is room for as many as there are calls.
+                    Reaction::Answer(id) if self.resources.port.calls.sent(id).is_some() => {
+                        let _ = answers.push(id);
+                    }
                     Reaction::Answer(id) => {
                         debug!("controller: an answer to request {}, which nobody waits for", id);
                     }
@@ -174,13 +179,13 @@ impl<W: Write> Wire<'_, W> {
             }
         }
         if !is_message {
-            self.quote(line);
+            self.log_noise(line);
         }
-        Heard::Answers(answers)
+        Received::Answers(answers)
     }
 
-    /// A line that is not for the hub.
-    fn quote(&mut self, line: &[u8]) {
+    /// Logs a line that is not JSON-RPC.
+    fn log_noise(&mut self, line: &[u8]) {
         let quote = self.recent.add(line);
         if line.starts_with(STDERR) {
             debug!("controller: {}", quote.as_str());
@@ -196,30 +201,29 @@ impl<W: Write> Wire<'_, W> {
     }
 
     fn lost(&mut self, why: Loss) {
-        self.client.lost(Instant::now(), why, self.around.registry);
-        self.tell();
+        self.client.lost(Instant::now(), why, self.resources.registry);
+        self.report();
     }
 
-    /// Makes known what has changed.
-    fn tell(&mut self) {
-        let Around { port, registry, notices, hint, .. } = *self.around;
-        let controller = self.client.controller();
-        port.status().update(self.client.state(), controller);
-        if let Some(news) = self.client.take_news() {
-            let controller = self.client.controller();
-            report::tell(news, self.is_missed, controller, &self.recent, hint, registry, notices);
+    /// Publishes the state of the link and reports news, if there are any.
+    fn report(&mut self) {
+        let Self { resources, client, recent, .. } = self;
+        let port = resources.port;
+        port.status().update(client.state(), client.controller());
+        if let Some(news) = client.take_news() {
+            report(news, self.is_reported_lost, client.controller(), recent, resources);
             match news {
                 News::Ready { .. } => {
                     port.open();
                     self.noise = 0;
                     self.too_long = 0;
-                    self.is_missed = false;
+                    self.is_reported_lost = false;
                     self.recent.clear();
                 }
                 News::Failed { why, .. } => port.close(why),
                 News::Lost(why) | News::Degraded(why) => {
                     port.close(why);
-                    self.is_missed = true;
+                    self.is_reported_lost = true;
                 }
             }
         }
@@ -228,10 +232,7 @@ impl<W: Write> Wire<'_, W> {
 
 /// The next line. Dropping the future loses nothing.
 async fn next_line<'l, R: Read>(lines: &'l mut Lines, rx: &mut R) -> Result<Line<'l>, Loss> {
-    loop {
-        if lines.has_line() {
-            break;
-        }
+    while !lines.has_line() {
         match rx.read(lines.room()).await {
             Ok(0) => return Err(Loss::Closed),
             Ok(count) => lines.commit(count),
@@ -241,18 +242,19 @@ async fn next_line<'l, R: Read>(lines: &'l mut Lines, rx: &mut R) -> Result<Line
     lines.next_line().ok_or(Loss::Closed)
 }
 
-/// Writes lines whole.
-struct Pen<W> {
+/// Writes whole lines.
+struct LineWriter<W> {
     tx: W,
-    /// The last line was broken off: the next begins on a new one.
+    /// The last line was broken off: an end of line goes before the next.
     torn: bool,
+    /// For the client's messages, and for what precedes the parameters of a call.
     own: [u8; limits::LINE_OWN],
 }
 
-impl<W: Write> Pen<W> {
+impl<W: Write> LineWriter<W> {
     async fn write(&mut self, message: Outgoing<'_>) -> Result<(), Loss> {
         let Ok(length) = message.write(&mut self.own) else {
-            warn!("controller: a message that does not fit was not sent");
+            warn!("controller: a message is too long and was not sent");
             return Ok(());
         };
         let Self { tx, torn, own } = self;
@@ -263,7 +265,7 @@ impl<W: Write> Pen<W> {
         let Self { tx, torn, own } = self;
         match call_pieces(id, params, stateless, own) {
             Ok(pieces) => write_line(tx, torn, pieces).await,
-            // The head of a call is far shorter than the room for it.
+            // Cannot happen: the head of a call is far shorter.
             Err(Overflow) => Err(Loss::Stalled),
         }
     }

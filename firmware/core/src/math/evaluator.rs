@@ -1,4 +1,4 @@
-//! Two stacks: operators that wait for their right side, and the values between them.
+//! The evaluator's two stacks: operators that wait for their right operand, and values.
 
 use heapless::Vec;
 
@@ -20,7 +20,7 @@ pub(super) fn run(expression: &str) -> Result<f64, Fault<'_>> {
         tail: Tail::Closed,
     };
     if evaluator.tokens.peek() == Token::End {
-        // Nothing, or something that is no word.
+        // Empty, or a malformed token.
         evaluator.tokens.next()?;
         return Err((0, Reason::Empty));
     }
@@ -70,7 +70,7 @@ enum Next {
     End,
 }
 
-/// Waits for its right side, or for its closing bracket.
+/// An operator without its right operand, or a bracket that is open.
 struct Waiting {
     at: u16,
     what: What,
@@ -113,7 +113,7 @@ impl Operator {
 }
 
 impl<'e> Evaluator<'e> {
-    /// Reads one operand with all that opens before it: signs, brackets, calls.
+    /// Reads one operand with what precedes it: signs, brackets, calls.
     fn operand(&mut self) -> Result<(), Fault<'e>> {
         loop {
             let (at, token) = self.tokens.next()?;
@@ -196,7 +196,7 @@ impl<'e> Evaluator<'e> {
                     continue;
                 }
                 Token::Sign('^') if !percent => {
-                    // Nothing settles: what waits for this operand waits for its power.
+                    // No operator is applied: those that wait take the power as their operand.
                     self.wait(at, What::Operator(Operator::Power))?;
                     self.lead = Lead::More;
                     return Ok(Next::Operand);
@@ -208,7 +208,7 @@ impl<'e> Evaluator<'e> {
                 Token::Sign('/') => Operator::Divide,
                 Token::Sign('%') | Token::Name("mod") => Operator::Modulo,
                 Token::Name(_) | Token::Sign('(') => Operator::Beside,
-                // Two numbers side by side are a slip more often than a product.
+                // Two numbers side by side are more likely a typing error than a product.
                 Token::Number(_) if self.tail == Tail::Closed && self.lead == Lead::None => Operator::Beside,
                 Token::Number(_) => return Err((at, Reason::Expected("an operator"))),
                 Token::Sign(sign) => return Err((at, Reason::Unexpected(sign))),
@@ -299,7 +299,7 @@ impl<'e> Evaluator<'e> {
     }
 }
 
-/// A sum with a percentage on its right counts it from its left.
+/// Applies an operator. In a sum, a percentage on the right is one of the left operand.
 fn apply(operator: Operator, left: f64, right: f64, percent: bool) -> Result<f64, Reason<'static>> {
     let part = if percent { left * right } else { right };
     let (value, name) = match operator {
@@ -314,7 +314,7 @@ fn apply(operator: Operator, left: f64, right: f64, percent: bool) -> Result<f64
     check(value, name)
 }
 
-/// Refuses what is no finite number.
+/// Rejects infinities and NaN.
 pub(super) fn check(value: f64, name: &'static str) -> Result<f64, Reason<'static>> {
     if value.is_nan() {
         Err(Reason::Undefined(name))

@@ -129,7 +129,7 @@ impl Function {
     }
 }
 
-/// The remainder with the sign of the divisor; by zero, nothing is taken away.
+/// The remainder with the sign of the divisor; `x` itself if that is zero.
 pub(super) fn modulo(x: f64, y: f64) -> f64 {
     if y == 0.0 {
         return x;
@@ -141,7 +141,7 @@ pub(super) fn modulo(x: f64, y: f64) -> f64 {
     if rest != 0.0 && (rest < 0.0) != (y < 0.0) { rest + y } else { rest }
 }
 
-/// What is left of `x` when `y`, which is not zero, is taken away as often as it can; with the sign of `x`. By hand: libm's
+/// The remainder of `x` divided by `y`, which is not zero, with the sign of `x`. By hand: libm's
 /// `fmod` takes 4 KB of flash.
 fn remainder(x: f64, y: f64) -> f64 {
     if !x.is_finite() {
@@ -152,7 +152,7 @@ fn remainder(x: f64, y: f64) -> f64 {
     while step <= rest / 2.0 {
         step *= 2.0;
     }
-    // All of these are exact: a step is `y` times a power of two, and what it is taken from is less than twice as much.
+    // All steps are exact: `y` times a power of two is subtracted from less than twice as much.
     while step >= y {
         if rest >= step {
             rest -= step;
@@ -182,7 +182,7 @@ fn sign(x: f64) -> f64 {
 }
 
 fn log(x: f64, base: Option<f64>) -> f64 {
-    // The two bases that people mean have functions that are exact for whole powers.
+    // The functions for the two usual bases are exact for integer powers.
     match base {
         None => libm::log(x),
         Some(2.0) => libm::log2(x),
@@ -222,7 +222,7 @@ fn median(values: &[f64]) -> f64 {
     if values.len() % 2 == 1 { ranked(middle) } else { (ranked(middle - 1) + ranked(middle)) / 2.0 }
 }
 
-/// Of a sample: one value has none.
+/// Of a sample; of one value it is zero.
 fn variance(values: &[f64]) -> f64 {
     let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();

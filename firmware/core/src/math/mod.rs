@@ -18,7 +18,7 @@
 //! finite, real value or none: `1/0`, `sqrt(-1)` and a step that overflows are errors.
 //!
 //! [`evaluate`] is one pass over the text with two stacks of fixed size: it does not recurse, and its work grows
-//! with the length of the text.
+//! with the length of the text. Written by hand because the crates for expressions need a heap, and none has this language.
 
 mod evaluator;
 mod function;
@@ -74,7 +74,7 @@ pub enum Reason<'e> {
     TooManyArguments,
     /// Something else was expected here.
     Expected(&'static str),
-    /// Arithmetic has no such character, or not in this place.
+    /// This character is not part of the language, or not allowed here.
     Unexpected(char),
     /// A comma outside a call, as in `1,000` or `3,5`.
     Comma,
@@ -141,5 +141,5 @@ fn known(f: &mut fmt::Formatter<'_>, names: impl Iterator<Item = &'static str>) 
     Ok(())
 }
 
-/// An offset and what was wrong there: an [`Error`] in the making.
+/// An offset and what was wrong there: an [`Error`] without the expression.
 type Fault<'e> = (usize, Reason<'e>);

@@ -1,13 +1,13 @@
-//! Rounding as people do it: on the decimal they see, and blind to an error in the last places.
+//! Rounding as people do it: on the decimal they see, with tolerance for an error in the last digits.
 //!
 //! `round(1.005, 2)` is 1.01 although the nearest binary number is a little below 1.005, and
 //! `floor((0.1 + 0.7) * 10)` is 8 although the product is 7.999999999999999.
 
 use core::fmt::Write as _;
 
-use crate::json::{self, Decimal};
+use crate::json::{self, Shortest};
 
-/// Decimals that count when numbers are compared.
+/// Decimals that are compared when numbers are nearly equal.
 const TOLERANT: u32 = 12;
 
 /// The most decimals to round to; there are not many more in a number.
@@ -51,7 +51,7 @@ fn shifted(x: f64, decimals: Option<f64>, to_whole: impl Fn(f64) -> f64) -> f64 
     }
 }
 
-/// `whole`, unless `x` is a hair from the whole number on its other side.
+/// `whole`, unless `x` is nearly equal to the integer on its other side.
 fn tolerant(x: f64, whole: f64) -> f64 {
     let near = round(x, None);
     if nearly_equal(x, near) && !nearly_equal(x, whole) { near } else { whole }
@@ -63,12 +63,12 @@ fn nearly_equal(x: f64, y: f64) -> bool {
 
 /// Rounds the shortest decimal of `x`, half away from zero.
 fn to_decimals(x: f64, decimals: u32) -> f64 {
-    let Some(decimal) = Decimal::of(x) else { return x };
+    let Some(decimal) = Shortest::of(x) else { return x };
     let surplus = decimal.exponent.saturating_add_unsigned(decimals);
     if surplus >= 0 {
         return x;
     }
-    // Seventeen digits and half a unit of twenty fit; with more surplus than that nothing is left.
+    // The sum fits into 64 bits; a larger unit than that leaves nothing.
     let Some(unit) = 10u64.checked_pow(surplus.unsigned_abs()) else { return 0.0 };
     let digits = (decimal.digits + unit / 2) / unit;
     let mut text = heapless::String::<24>::new();

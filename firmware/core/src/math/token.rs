@@ -1,9 +1,9 @@
-//! The words of an expression.
+//! The tokens of an expression.
 
 use super::{Fault, Reason};
 use crate::json;
 
-/// One word.
+/// One token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Token<'e> {
     Number(f64),
@@ -21,7 +21,7 @@ impl Token<'_> {
     }
 }
 
-/// Reads an expression word by word. A copy looks ahead.
+/// Reads an expression token by token. A copy looks ahead.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tokens<'e> {
     expression: &'e str,
@@ -33,7 +33,7 @@ impl<'e> Tokens<'e> {
         Self { expression, at: 0 }
     }
 
-    /// The next word, and the offset it starts at.
+    /// The next token, and the offset it starts at.
     pub(super) fn next(&mut self) -> Result<(usize, Token<'e>), Fault<'e>> {
         let rest = self.rest().trim_ascii_start();
         self.at = self.expression.len() - rest.len();
@@ -59,7 +59,7 @@ impl<'e> Tokens<'e> {
         Ok((start, token))
     }
 
-    /// The word after this place. A word that is none is reported when it is its turn.
+    /// The next token, without going on to it. A malformed one is reported when it is read.
     pub(super) fn peek(mut self) -> Token<'e> {
         self.next().map_or(Token::End, |(_, token)| token)
     }
@@ -88,7 +88,7 @@ impl<'e> Tokens<'e> {
         }
     }
 
-    /// Goes over the bytes that `part` takes, and counts them.
+    /// Skips the bytes for which `part` is true, and counts them.
     fn skip(&mut self, part: impl Fn(u8) -> bool) -> usize {
         let rest = self.rest().as_bytes();
         let count = rest.iter().position(|byte| !part(*byte)).unwrap_or(rest.len());

@@ -2,8 +2,8 @@
 
 use core::cmp::Ordering;
 
-use super::decimal::Decimal;
-use super::work::{Exhausted, Work};
+use super::exact::Exact;
+use super::{Exhausted, Work};
 use crate::json::{Kind, Members, Text, Value};
 
 /// The value of the member `name` of `object`. Of several, the last counts.
@@ -36,7 +36,7 @@ pub(super) fn has(members: Members<'_>, name: Text<'_>, work: &mut Work) -> Resu
 /// Whether the two mean the same: 1.0 is 1, the order of members does not matter, and an escape is what it stands for.
 /// `depth` is how many levels may still be entered.
 pub(super) fn equal(one: Value<'_>, other: Value<'_>, work: &mut Work, depth: u8) -> Result<bool, Exhausted> {
-    // Bytes are compared faster than they are looked at.
+    // Comparing bytes is faster than parsing them.
     work.spend(one.text().len().min(other.text().len()) / 8)?;
     if one.text() == other.text() {
         return Ok(true);
@@ -53,7 +53,7 @@ pub(super) fn equal(one: Value<'_>, other: Value<'_>, work: &mut Work, depth: u8
         // An integer without an exponent can be written in one way only.
         Kind::Number if is_plain(one) && is_plain(other) => Ok(false),
         Kind::Number => {
-            let (one, other) = (Decimal::read(one, work)?, Decimal::read(other, work)?);
+            let (one, other) = (Exact::read(one, work)?, Exact::read(other, work)?);
             Ok(one.compare(&other) == Ordering::Equal)
         }
         Kind::Array => {
@@ -75,7 +75,7 @@ pub(super) fn equal(one: Value<'_>, other: Value<'_>, work: &mut Work, depth: u8
                     Some(other) => equal(value, other, work, depth)?,
                     None => false,
                 };
-                // It may be one that a later member of the same name takes the place of.
+                // A later member of the same name may replace it.
                 if !same && !has(members.clone(), name, work)? {
                     return Ok(false);
                 }

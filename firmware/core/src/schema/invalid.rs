@@ -2,13 +2,13 @@
 
 use core::fmt::{self, Write as _};
 
+use super::Exhausted;
 use super::path::Path;
 use super::types::Types;
-use super::work::Exhausted;
 use crate::json::Value;
 use crate::limits::SCHEMA_OPTIONS;
 
-/// The first thing that was wrong. Its `Display` is for whoever made the call, usually a language model:
+/// The first thing that was wrong. Its `Display` is for the caller, usually a language model:
 /// `'level' must be at most 99`.
 #[derive(Clone, Debug)]
 pub struct Invalid<'s> {
@@ -25,7 +25,7 @@ pub enum Reason<'s> {
     Missing,
     /// A member that the schema does not declare.
     Unknown,
-    /// The schema takes no value here.
+    /// The schema accepts no value here.
     Never,
     /// It has to be one of these types.
     Type(Types),
@@ -43,13 +43,13 @@ pub enum Reason<'s> {
     Items(Limit, Value<'s>),
     /// An array has the same item twice.
     Repeated,
-    /// None of these schemas takes it.
+    /// None of these schemas accepts it.
     NoneFits(Value<'s>),
-    /// Several of these schemas take it, and one alone should.
+    /// Several of these schemas accept it; only one may.
     SeveralFit(Value<'s>),
-    /// This schema should not take it, but does.
+    /// This schema must not accept it, but does.
     Excluded(Value<'s>),
-    /// The schema or the value asks for more than the hub does: see the limits in the [module](super).
+    /// The check takes more steps or levels than the limits in the [module](super) allow.
     TooComplex,
 }
 
@@ -83,7 +83,7 @@ impl fmt::Display for Invalid<'_> {
     }
 }
 
-/// The words behind the name.
+/// The sentence without the name.
 impl fmt::Display for Reason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

@@ -3,7 +3,7 @@
 use super::types::Types;
 use crate::json::{Kind, Text, Value};
 
-/// A keyword that means something to the hub.
+/// A keyword that the hub knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keyword {
     Type,
@@ -32,7 +32,7 @@ pub(super) enum Keyword {
     PatternProperties,
     /// Not checked, but `items` comes after its items.
     PrefixItems,
-    /// Known to say nothing about what is valid. The last, because nobody asks for its value.
+    /// Irrelevant to validity. The last, because its value is never read.
     Annotation,
 }
 
@@ -82,7 +82,7 @@ impl Keyword {
         })
     }
 
-    /// Whether `value` is something that this keyword can have.
+    /// Whether this keyword can have `value`.
     fn takes(self, value: Value<'_>) -> bool {
         let kind = value.kind();
         match self {
@@ -114,8 +114,8 @@ impl Keyword {
     }
 }
 
-/// What one schema says, without what lies inside. Of a repeated keyword the last counts; one whose value makes no
-/// sense is left out.
+/// The keywords of one schema, without those inside it. Of a repeated keyword the last is valid; one whose value is
+/// malformed is left out.
 #[derive(Debug)]
 pub(super) struct Keywords<'s>([Option<Value<'s>>; Keyword::Annotation as usize]);
 

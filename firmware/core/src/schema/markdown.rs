@@ -5,7 +5,7 @@ use core::fmt::{self, Write};
 use super::equal::has;
 use super::keyword::{Keyword, Keywords};
 use super::types::Types;
-use super::work::{Exhausted, Work};
+use super::{Exhausted, Work};
 use crate::json::{Text, Value};
 use crate::limits::SCHEMA_DEPTH;
 
@@ -17,7 +17,7 @@ use crate::limits::SCHEMA_DEPTH;
 ///
 /// Nothing for a schema without parameters. A schema beyond the limits of the [module](super) is cut, and the
 /// list ends with `…`.
-pub fn write_markdown(schema: Value<'_>, out: &mut impl Write) -> fmt::Result {
+pub fn write_markdown(schema: Value<'_>, out: &mut dyn Write) -> fmt::Result {
     let mut outline = Outline { out, work: Work::new() };
     match outline.schema(schema, 0, SCHEMA_DEPTH) {
         Ok(()) => Ok(()),
@@ -49,7 +49,7 @@ impl From<Exhausted> for Stop {
     }
 }
 
-/// What of a schema can have parameters. This is what stays on the stack while they are listed.
+/// The parts of a schema that can have parameters. This stays on the stack while they are listed.
 struct Inside<'s> {
     properties: Value<'s>,
     required: Option<Value<'s>>,
@@ -103,7 +103,7 @@ impl Outline<'_> {
         required: Option<Value<'_>>,
         indent: usize,
     ) -> Result<(), Stop> {
-        // Its type and its literals are looked up, and counted, one after the other.
+        // Its type and its literals are looked up several times.
         self.work.spend(schema.text().len().saturating_mul(16))?;
         self.work.spend(required.map_or(0, |required| required.text().len()))?;
         let required = required.is_some_and(|names| names.items().any(|item| item.as_text() == Some(name)));
@@ -232,9 +232,9 @@ fn literals_of(schema: Value<'_>) -> impl Iterator<Item = Value<'_>> {
     schema.get("const").into_iter().chain(options)
 }
 
-/// The types a value may have, as far as its schema tells.
+/// The types a value may have, as far as its schema says.
 fn types_of(schema: Value<'_>) -> Types {
-    let told = |schema: Value<'_>| {
+    let stated = |schema: Value<'_>| {
         let literals = || literals_of(schema).map(Types::of).reduce(Types::with);
         let shape = || match (schema.get("properties"), schema.get("items")) {
             (Some(_), _) => Some(Types::OBJECT),
@@ -243,6 +243,7 @@ fn types_of(schema: Value<'_>) -> Types {
         };
         schema.get("type").and_then(Types::named).or_else(literals).or_else(shape)
     };
-    let alternatives = || with_alternatives(schema).skip(1).map(|schema| told(schema).unwrap_or(Types::ANY));
-    told(schema).or_else(|| alternatives().reduce(Types::with)).unwrap_or(Types::ANY)
+    let alternatives =
+        || with_alternatives(schema).skip(1).map(|schema| stated(schema).unwrap_or(Types::ANY));
+    stated(schema).or_else(|| alternatives().reduce(Types::with)).unwrap_or(Types::ANY)
 }

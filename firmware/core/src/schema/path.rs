@@ -1,4 +1,4 @@
-//! The way from the parameters to the value that is looked at.
+//! The path from the parameters to a value inside them.
 
 use crate::json::Text;
 use crate::limits::SCHEMA_PATH;
@@ -11,7 +11,7 @@ pub struct Path {
     cut: bool,
 }
 
-/// A place on the way, to go back to.
+/// A length to go back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     len: usize,
@@ -34,7 +34,7 @@ impl Path {
         Mark { len: self.text.len(), cut: self.cut }
     }
 
-    /// Goes back to `mark`, which lies on the way here.
+    /// Goes back to `mark`, which is a part of this path.
     pub(super) fn rewind(&mut self, mark: Mark) {
         self.text.truncate(mark.len);
         self.cut = mark.cut;

@@ -30,7 +30,7 @@ impl Types {
     pub(super) const OBJECT: Self = Self(1 << 6);
     pub(super) const ANY: Self = Self(0x7F);
 
-    /// What the value of the keyword `type` means, or `None` if it means nothing.
+    /// The types that the keyword `type` names, or `None` if its value is malformed.
     pub(super) fn named(value: Value<'_>) -> Option<Self> {
         match value.as_text() {
             Some(name) => Self::one(name),

@@ -3,23 +3,23 @@
 use core::cmp::Ordering;
 use core::fmt::Write as _;
 
-use super::decimal::Decimal;
 use super::equal::{equal, has, member};
+use super::exact::Exact;
 use super::invalid::{Invalid, Limit, Reason};
 use super::keyword::{Keyword, Keywords};
 use super::path::Path;
 use super::types::Types;
-use super::work::{Exhausted, Work};
+use super::{Exhausted, Work};
 use crate::json::{Kind, Value};
 use crate::limits::SCHEMA_DEPTH;
 
-/// What becomes of members of the value that the schema's own `properties` do not name. An
-/// `additionalProperties` in the schema goes before it, and it does not concern objects further inside.
+/// Whether the value may have members that the schema's own `properties` do not name. An `additionalProperties` in the
+/// schema overrides it, and it does not apply to nested objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
-    /// They may be there.
+    /// It may.
     Ignore,
-    /// They are refused.
+    /// It must not.
     Forbid,
 }
 
@@ -32,21 +32,21 @@ pub fn validate<'s>(schema: Value<'s>, value: Value<'_>, unknown: Unknown) -> Re
     }
 }
 
-/// The path leads to the value that is looked at, and after a failure to the one that was wrong.
+/// The path leads to the value that is checked, and after a failure to the invalid one.
 struct Check {
     path: Path,
     work: Work,
 }
 
-/// The schemas inside a schema. This is what stays on the stack while they are looked at.
+/// The schemas inside a schema. This stays on the stack while they are checked.
 #[derive(Default)]
 struct Inside<'s> {
     properties: Option<Value<'s>>,
     others: Option<Value<'s>>,
-    /// The members that `others` concerns cannot be told: they depend on a pattern.
+    /// Which members `others` applies to is unknown: it depends on a pattern.
     others_unclear: bool,
     items: Option<Value<'s>>,
-    /// How many items come before those that `items` concerns.
+    /// How many items come before those that `items` applies to.
     prefix: usize,
     all_of: Option<Value<'s>>,
     any_of: Option<Value<'s>>,
@@ -141,9 +141,8 @@ impl Check {
         Ok(())
     }
 
-    /// `anyOf`, or `oneOf` if a second match is one too many. If none matches, it tries to be of help: of several
-    /// that differ in the type they want, it names all types; if only one takes the value's type, it tells
-    /// what that one wants.
+    /// `anyOf`, or `oneOf` with `only_one`. If none matches, the reason names all types that are accepted, or, if only one
+    /// alternative accepts the value's type, what is wrong with the value there.
     #[inline(never)]
     fn alternatives<'s>(
         &mut self,
@@ -194,8 +193,8 @@ impl Check {
         }
     }
 
-    /// Everything that `schema` says about `value` itself; what is left to look at goes into `inside`. Not inlined,
-    /// because all keywords together take much stack.
+    /// Checks `value` itself; the schemas inside `schema` go into `inside`. Not inlined, because all keywords together take
+    /// much stack.
     #[inline(never)]
     fn value<'s>(
         &mut self,
@@ -204,7 +203,7 @@ impl Check {
         depth: u8,
         inside: &mut Inside<'s>,
     ) -> Result<(), Reason<'s>> {
-        // What a schema costs even if it says nothing.
+        // What an empty schema costs.
         const VISIT: usize = 64;
         self.work.spend(schema.text().len() + VISIT)?;
         match schema.text() {
@@ -242,7 +241,7 @@ impl Check {
             let fits = types.meets(own)
                 || own == Types::NUMBER
                     && types.meets(Types::INTEGER)
-                    && Decimal::read(value, &mut self.work)?.is_integer();
+                    && Exact::read(value, &mut self.work)?.is_integer();
             if !fits {
                 return Err(Reason::Type(types));
             }
@@ -273,15 +272,15 @@ impl Check {
         ];
         for (keyword, limit) in BOUNDS {
             if let Some(bound) = keywords.get(keyword) {
-                let number = Decimal::read(value, &mut self.work)?;
+                let number = Exact::read(value, &mut self.work)?;
                 if !self.within(&number, limit, bound)? {
                     return Err(Reason::Number(limit, bound));
                 }
             }
         }
         if let Some(divisor) = keywords.get(Keyword::MultipleOf) {
-            let number = Decimal::read(value, &mut self.work)?;
-            let exact = Decimal::read(divisor, &mut self.work)?;
+            let number = Exact::read(value, &mut self.work)?;
+            let exact = Exact::read(divisor, &mut self.work)?;
             if !exact.is_zero() && !number.is_multiple_of(&exact, &mut self.work)? {
                 return Err(Reason::MultipleOf(divisor));
             }
@@ -337,8 +336,8 @@ impl Check {
         Ok(())
     }
 
-    fn within(&mut self, number: &Decimal<'_>, limit: Limit, bound: Value<'_>) -> Result<bool, Exhausted> {
-        let order = number.compare(&Decimal::read(bound, &mut self.work)?);
+    fn within(&mut self, number: &Exact<'_>, limit: Limit, bound: Value<'_>) -> Result<bool, Exhausted> {
+        let order = number.compare(&Exact::read(bound, &mut self.work)?);
         Ok(match limit {
             Limit::AtLeast => order != Ordering::Less,
             Limit::AtMost => order != Ordering::Greater,
@@ -351,7 +350,7 @@ impl Check {
         let mut text = heapless::String::<20>::new();
         // Twenty digits are enough for any count.
         let _ = write!(text, "{count}");
-        let count = Decimal::parse(text.as_bytes()).ok_or(Exhausted)?;
+        let count = Exact::parse(text.as_bytes()).ok_or(Exhausted)?;
         self.within(&count, limit, bound)
     }
 }

@@ -9,7 +9,7 @@ use core::ops::ControlFlow;
 
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use super::error::{Fault, Part};
+use super::error::{NameFault, Part};
 use super::key::{self, Key};
 use super::names::{Names, Record};
 use super::{Store, StoreError, read, readable};
@@ -18,22 +18,22 @@ use crate::limits;
 /// A document that comes with the firmware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin<'a> {
-    /// What it belongs to.
+    /// The group it belongs to.
     pub category: &'a str,
     /// Unique in its category. A stored document of the same name replaces it.
     pub name: &'a str,
-    /// What it says.
+    /// Its content.
     pub text: &'a str,
 }
 
 /// A document that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Document<'a> {
-    /// What it belongs to.
+    /// The group it belongs to.
     pub category: &'a str,
     /// Unique in its category.
     pub name: &'a str,
-    /// What it says.
+    /// Its content.
     pub text: &'a str,
     /// Whether it is from the store, and not built in.
     pub stored: bool,
@@ -45,7 +45,7 @@ pub struct Expression<'a> {
     text: &'a str,
 }
 
-/// Why a text is not an expression.
+/// Why an expression is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed {
     /// Which of the expressions between commas, from 1.
@@ -61,8 +61,8 @@ pub enum Reason {
     TooLong,
     /// There is nothing between two commas, or nothing at all.
     Empty,
-    /// No category can be called that.
-    Category(Fault),
+    /// The name of the category is malformed.
+    Category(NameFault),
     /// A pattern is missing after `/`, or before or after `+`.
     NoPattern,
 }
@@ -141,9 +141,10 @@ fn terms(expression: &str) -> impl Iterator<Item = Term<'_>> {
     patterns.split('+').map(move |pattern| Term { category, pattern: pattern.trim() })
 }
 
-/// Whether a name is what a pattern stands for.
+/// Whether a pattern matches a name.
 ///
-/// Goes back to the last `*` alone, which is enough, so the work is at most the product of the lengths.
+/// Goes back to the last `*` alone, which is enough, so the work is at most the product of the lengths. By hand: crates
+/// for globs match paths, or need a heap.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern.chars(), name.chars());
     // After the last `*`: the pattern from there, and the name from where that is tried.
@@ -174,9 +175,9 @@ struct Library<'a> {
     builtins: &'a [Builtin<'a>],
 }
 
-/// A document, wherever it is.
+/// A document and where its text is.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct Located<'a> {
     category: &'a str,
     name: &'a str,
     source: Source<'a>,
@@ -190,14 +191,14 @@ enum Source<'a> {
 
 impl<'a> Library<'a> {
     /// The first document after one, or of all.
-    fn after(&self, last: Option<(&str, &str)>) -> Option<Place<'a>> {
+    fn after(&self, last: Option<(&str, &str)>) -> Option<Located<'a>> {
         let stored = self.names.iter().filter_map(|record| match Key::decode(record.key)? {
             Key::Document { category, name } => {
-                Some(Place { category, name, source: Source::Stored(record) })
+                Some(Located { category, name, source: Source::Stored(record) })
             }
             Key::Flag(..) | Key::Setting(_) => None,
         });
-        let builtin = self.builtins.iter().map(|builtin| Place {
+        let builtin = self.builtins.iter().map(|builtin| Located {
             category: builtin.category,
             name: builtin.name,
             source: Source::Builtin(builtin.text),
@@ -205,14 +206,14 @@ impl<'a> Library<'a> {
         // Of two with the same name the first counts.
         stored
             .chain(builtin)
-            .filter(|place| last.is_none_or(|last| (place.category, place.name) > last))
-            .min_by_key(|place| (place.category, place.name))
+            .filter(|document| last.is_none_or(|last| (document.category, document.name) > last))
+            .min_by_key(|document| (document.category, document.name))
     }
 }
 
 impl<F: MultiwriteNorFlash> Store<'_, F> {
-    /// Shows the documents that `expression` selects, in its order, until `visit` breaks. Returns how many were
-    /// shown. Stored documents that are damaged are passed over.
+    /// Calls `visit` with the documents that `expression` selects, in its order, until it breaks. Returns how
+    /// many there were. Damaged documents are skipped.
     pub async fn content(
         &mut self,
         expression: Expression<'_>,
@@ -225,8 +226,8 @@ impl<F: MultiwriteNorFlash> Store<'_, F> {
         for (index, term) in expression.terms().enumerate() {
             // No name is empty, so this is before all of them.
             let mut last = "";
-            while let Some(place) = library.after(Some((term.category, last))) {
-                let Place { category, name, source } = place;
+            while let Some(document) = library.after(Some((term.category, last))) {
+                let Located { category, name, source } = document;
                 if category != term.category {
                     break;
                 }
@@ -252,8 +253,7 @@ impl<F: MultiwriteNorFlash> Store<'_, F> {
         Ok(shown)
     }
 
-    /// Shows the names of all documents, sorted by category and name, until `visit` breaks: category, name, and
-    /// whether it is from the store.
+    /// Calls `visit` with the category and name of every document, sorted, and whether it is stored, until it breaks.
     pub async fn documents(
         &mut self,
         builtins: &[Builtin<'_>],
@@ -262,7 +262,7 @@ impl<F: MultiwriteNorFlash> Store<'_, F> {
         let (_, memory) = self.ready().await?;
         let library = Library { names: &memory.names, builtins };
         let mut last = None;
-        while let Some(Place { category, name, source }) = library.after(last) {
+        while let Some(Located { category, name, source }) = library.after(last) {
             last = Some((category, name));
             if visit(category, name, matches!(source, Source::Stored(_))).is_break() {
                 break;

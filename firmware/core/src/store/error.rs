@@ -1,4 +1,4 @@
-//! What can go wrong, by who has to act.
+//! Errors of the store, by who has to act.
 
 use core::fmt;
 
@@ -10,35 +10,34 @@ use crate::json;
 /// after [`Flash`](Self::Flash) the entry that was being written has its old or its new value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreError {
-    /// The name cannot be one.
-    Name(Part, Fault),
-    /// The value is longer than one may be.
+    /// The name is malformed.
+    Name(Part, NameFault),
+    /// The value is too long.
     TooLarge {
         /// Which value.
         part: Part,
         /// Its length in bytes.
         length: usize,
-        /// The most it may have.
+        /// The most that is possible.
         limit: usize,
     },
     /// The value of a flag is not JSON.
     NotJson(json::Error),
     /// There is no room left.
-    Full(Room),
+    Full(Capacity),
     /// The caller's buffer is too small for the value, which has this many bytes.
     Buffer(usize),
-    /// The entry cannot be read back. Setting or deleting it makes it good.
+    /// The entry is damaged. Setting or deleting it repairs it.
     Corrupt,
     /// The flash took a value and did not keep it: it is worn out. The old value is still there.
     Worn,
-    /// The flash is no place for a store: it has this many bytes, fewer than three pages, or pages that are
-    /// too small.
+    /// The flash is unsuitable: it has this many bytes, fewer than three pages, or its pages are too small.
     Unsuitable(usize),
     /// The flash reports a failure of its own.
     Flash(NorFlashErrorKind),
 }
 
-/// What a name or a value is for.
+/// What a name or a value belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// A setting.
@@ -55,7 +54,7 @@ pub enum Part {
 
 /// What is wrong with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum NameFault {
     /// It is empty.
     Empty,
     /// It has more bytes than this.
@@ -66,9 +65,9 @@ pub enum Fault {
     Space,
 }
 
-/// What has run out.
+/// What is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
+pub enum Capacity {
     /// The flash.
     Flash,
     /// [`STORE_ENTRIES`](crate::limits::STORE_ENTRIES).
@@ -103,21 +102,23 @@ impl fmt::Display for StoreError {
             Self::Name(part, fault) => {
                 write!(f, "the name of a {} ", part.text())?;
                 match fault {
-                    Fault::Empty => write!(f, "must not be empty"),
-                    Fault::TooLong(limit) => write!(f, "has at most {limit} bytes"),
-                    Fault::Character(character) => write!(f, "must not have {character:?} in it"),
-                    Fault::Space => write!(f, "must not start or end with a space"),
+                    NameFault::Empty => write!(f, "must not be empty"),
+                    NameFault::TooLong(limit) => write!(f, "has at most {limit} bytes"),
+                    NameFault::Character(character) => write!(f, "must not have {character:?} in it"),
+                    NameFault::Space => write!(f, "must not start or end with a space"),
                 }
             }
             Self::TooLarge { part, length, limit } => {
                 write!(f, "the {} is too large: {length} bytes, and {limit} are possible", part.text())
             }
             Self::NotJson(error) => write!(f, "the value of a flag is {error}"),
-            Self::Full(Room::Flash) => write!(f, "the store is full; delete something first"),
-            Self::Full(Room::Entries) => {
+            Self::Full(Capacity::Flash) => write!(f, "the store is full; delete something first"),
+            Self::Full(Capacity::Entries) => {
                 write!(f, "the store has {} entries, and no more fit", crate::limits::STORE_ENTRIES)
             }
-            Self::Full(Room::Names) => write!(f, "there is no room for another name; delete something first"),
+            Self::Full(Capacity::Names) => {
+                write!(f, "there is no room for another name; delete something first")
+            }
             Self::Buffer(needed) => write!(f, "the value has {needed} bytes, more than fit here"),
             Self::Corrupt => write!(f, "the entry is damaged; set it again"),
             Self::Worn => write!(f, "the flash no longer keeps what is written to it"),

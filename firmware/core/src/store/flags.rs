@@ -1,8 +1,7 @@
 //! Flags of a project on top of those for all projects.
 //!
-//! A flag is set in one of two scopes. Who asks in a project gets the project's value, or else the global one;
-//! who asks globally gets what is set globally and nothing else, which is what [`Store::get`] and
-//! [`Store::each`] do with [`Scope::Global`].
+//! A flag is set in one of two scopes. A lookup in a project finds the project's value, or else the global one. A global
+//! lookup finds global values alone, as [`Store::get`] and [`Store::each`] do with [`Scope::Global`].
 
 use core::ops::ControlFlow;
 
@@ -45,7 +44,7 @@ pub fn resolve<T, N: Ord>(
 /// The setting that names the project.
 pub const PROJECT: &str = "project";
 
-/// The project of a hub that was never told another.
+/// The project of a new hub.
 pub const FIRST_PROJECT: &str = "home";
 
 impl<F: MultiwriteNorFlash> Store<'_, F> {
@@ -54,7 +53,7 @@ impl<F: MultiwriteNorFlash> Store<'_, F> {
         let mut project = [0; limits::GROUP];
         let project = match self.get(Key::Setting(PROJECT), &mut project).await {
             Ok(Some(project)) => project,
-            // A setting that cannot be read, or be a project, is none.
+            // A damaged or overlong setting counts as none.
             Ok(None) | Err(StoreError::Corrupt | StoreError::Buffer(_)) => FIRST_PROJECT,
             Err(error) => return Err(error),
         };
@@ -82,8 +81,7 @@ impl<F: MultiwriteNorFlash> Store<'_, F> {
         Ok(value.map(|value| (scope, value)))
     }
 
-    /// Shows every flag as `project` sees it, in order of their names, until `visit` breaks: name, value, and the
-    /// scope it is from.
+    /// Calls `visit` with name, value and scope of every flag as `project` sees it, sorted by name, until it breaks.
     pub async fn flags(
         &mut self,
         project: &str,

@@ -30,36 +30,36 @@ pub(super) const fn fits<F: NorFlash>() -> bool {
     F::WRITE_SIZE <= 4 && F::READ_SIZE <= 4 && F::ERASE_SIZE >= (HEADER + RECORD) as usize
 }
 
-/// Bytes as flash drivers like them: in whole words.
+/// Aligned bytes: flash drivers want whole words.
 #[repr(align(4))]
 struct Words<const N: usize>([u8; N]);
 
-/// A flash whose erases are all or nothing. The first page is not for others to use.
+/// A flash whose erases are all or nothing. Its first page is reserved for the journal.
 ///
 /// Dropping the future of an erase is like losing power: it is finished before the next access.
 pub(super) struct Journaled<F> {
     pub(super) flash: F,
     /// Where the next record goes. Unknown at first, and while an erase is under way.
     next: Option<u32>,
-    found: Found,
+    repairs: Repairs,
 }
 
-/// What was found wrong and put right.
+/// What had to be repaired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct Repairs {
     /// An erase that had been cut short was finished.
     pub(super) pending: bool,
-    /// The journal made no sense, and was begun anew.
+    /// The journal was malformed, and was started again.
     pub(super) void: bool,
 }
 
-/// What a journal says.
+/// The state of the journal.
 enum Journal {
-    /// Nothing: it is erased.
+    /// Erased.
     Blank,
-    /// Nothing that makes sense: it was being erased, or something else was here.
+    /// Malformed: it was being erased, or something else was here.
     Void,
-    /// Everything is done; the next record goes here.
+    /// All erases are done; the next record goes here.
     Settled(u32),
     /// The record here was not completed, so its erase was not begun.
     Torn(u32),
@@ -71,15 +71,15 @@ impl<F: NorFlash> Journaled<F> {
     const PAGE: u32 = F::ERASE_SIZE as u32;
 
     pub(super) const fn new(flash: F) -> Self {
-        Self { flash, next: None, found: Found { pending: false, void: false } }
+        Self { flash, next: None, repairs: Repairs { pending: false, void: false } }
     }
 
-    /// What was found since this was last asked.
-    pub(super) fn take_found(&mut self) -> Found {
-        core::mem::take(&mut self.found)
+    /// What was repaired since the last call.
+    pub(super) fn take_repairs(&mut self) -> Repairs {
+        core::mem::take(&mut self.repairs)
     }
 
-    /// Finishes what was begun. Returns where the next record goes.
+    /// Finishes an erase that was cut short. Returns where the next record goes.
     async fn settle(&mut self) -> Result<u32, F::Error> {
         if let Some(next) = self.next {
             return Ok(next);
@@ -88,14 +88,14 @@ impl<F: NorFlash> Journaled<F> {
             Journal::Settled(next) => next,
             Journal::Blank => self.begin().await?,
             Journal::Void => {
-                self.found.void = true;
+                self.repairs.void = true;
                 self.flash.erase(0, Self::PAGE).await?;
                 self.begin().await?
             }
             Journal::Torn(at) => self.strike(at).await?,
             Journal::Pending { at, from, to } => {
                 self.flash.erase(from, to).await?;
-                self.found.pending = true;
+                self.repairs.pending = true;
                 self.strike(at).await?
             }
         };

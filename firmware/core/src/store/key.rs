@@ -1,6 +1,6 @@
 //! What an entry is called.
 
-use super::error::{Fault, Part, StoreError};
+use super::error::{NameFault, Part, StoreError};
 use crate::limits;
 
 /// The longest key as it is kept: its kind, a group, a separator and a name.
@@ -17,7 +17,7 @@ const SEPARATOR: u8 = 0;
 pub enum Key<'a> {
     /// A document.
     Document {
-        /// What it belongs to.
+        /// The group it belongs to.
         category: &'a str,
         /// Unique in its category.
         name: &'a str,
@@ -143,7 +143,7 @@ impl Section<'_> {
         self.encode().map(drop)
     }
 
-    /// What all of its keys start with.
+    /// The prefix of all its keys.
     pub(super) fn encode(&self) -> Result<Encoded, StoreError> {
         match *self {
             Self::Settings => Ok(Encoded::new(SETTING)),
@@ -160,7 +160,7 @@ impl Section<'_> {
 }
 
 /// A name is one line of text. Those of documents can also be written in an expression and mean themselves.
-pub(super) fn check(part: Part, name: &str) -> Result<(), Fault> {
+pub(super) fn check(part: Part, name: &str) -> Result<(), NameFault> {
     let limit = match part {
         Part::Project | Part::Category => limits::GROUP,
         Part::Setting | Part::Flag | Part::Document => limits::NAME,
@@ -171,13 +171,13 @@ pub(super) fn check(part: Part, name: &str) -> Result<(), Fault> {
         Part::Setting | Part::Flag | Part::Project => &[],
     };
     if name.is_empty() {
-        Err(Fault::Empty)
+        Err(NameFault::Empty)
     } else if name.len() > limit {
-        Err(Fault::TooLong(limit))
+        Err(NameFault::TooLong(limit))
     } else if let Some(character) = name.chars().find(|c| c.is_control() || reserved.contains(c)) {
-        Err(Fault::Character(character))
+        Err(NameFault::Character(character))
     } else if name.trim() != name {
-        Err(Fault::Space)
+        Err(NameFault::Space)
     } else {
         Ok(())
     }

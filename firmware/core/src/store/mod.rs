@@ -40,7 +40,7 @@ use sequential_storage::cache::{Cache, Uncached};
 use sequential_storage::map::{MapConfig, MapStorage};
 
 pub use content::{Builtin, Document, Expression};
-pub use error::{Fault, Part, Room, StoreError};
+pub use error::{Capacity, NameFault, Part, StoreError};
 use item::Item;
 use journal::Journaled;
 use key::Encoded;
@@ -54,7 +54,7 @@ use crate::log::{info, warn};
 type Pointers = Cache<Uncached, Uncached, ArrayKeyPointers<Id, { limits::STORE_ENTRIES }>, Id>;
 type Map<F> = MapStorage<Id, Journaled<F>, Pointers>;
 
-/// What a [`Store`] works in. About 8 KiB, all zeros when new.
+/// The buffers of a [`Store`]. About 8 KiB, all zeros when new.
 pub struct Memory {
     buffer: Buffer,
     names: Names,
@@ -99,7 +99,7 @@ pub struct Store<'m, F: MultiwriteNorFlash> {
     map: Option<Map<F>>,
     capacity: usize,
     memory: &'m mut Memory,
-    /// What RAM says is what flash says: no operation was dropped or failed half-way.
+    /// RAM and flash agree: no operation was dropped or failed half-way.
     settled: bool,
     /// Entries of this size and more did not fit, and nothing has been deleted since. Finding that out again
     /// would wear the flash.
@@ -123,10 +123,10 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
         Self { map, capacity, memory, settled: false, full_from: usize::MAX }
     }
 
-    /// Reads what is there, and puts in order what is not.
+    /// Reads the flash, and repairs what is damaged.
     ///
-    /// An error is one of the flash itself, which may pass: every operation tries again to open a store that is
-    /// not. Nobody has to call this, but it is the only one to tell how the flash was found.
+    /// An error comes from the flash itself and may be temporary: every operation opens the store if it is not open. Calling
+    /// this is optional; it returns how the flash was found.
     pub async fn open(&mut self) -> Result<Opened, StoreError> {
         self.load().await
     }
@@ -162,8 +162,8 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
                 Ok(_) | Err(StoreError::Corrupt) => record.id,
                 Err(error) => return Err(error),
             },
-            None if !memory.names.has_room(encoded.bytes()) => return Err(StoreError::Full(Room::Names)),
-            None => memory.names.free_id().ok_or(StoreError::Full(Room::Entries))?,
+            None if !memory.names.has_room(encoded.bytes()) => return Err(StoreError::Full(Capacity::Names)),
+            None => memory.names.free_id().ok_or(StoreError::Full(Capacity::Entries))?,
         };
         let replaces = known.is_some();
         self.write(id, encoded, text, size, replaces).await
@@ -178,14 +178,14 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
         replaces: bool,
     ) -> Result<(), StoreError> {
         if size >= self.full_from {
-            return Err(StoreError::Full(Room::Flash));
+            return Err(StoreError::Full(Capacity::Flash));
         }
         let Self { map: Some(map), memory, settled, full_from, .. } = self else {
             return Err(StoreError::Unsuitable(self.capacity));
         };
         let record = Record { id, key: key.bytes() };
         *settled = false;
-        // What cannot be read back is written again, to the next place.
+        // What cannot be read back is written again, further on.
         for _ in 0..limits::FLASH_ATTEMPTS {
             let item = Item { key: record.key, text };
             let written = map.store_item(&mut memory.buffer.0, &id, &item).await;
@@ -242,8 +242,7 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
         Ok(Keys { records: memory.names.iter(), prefix })
     }
 
-    /// Shows each entry of a section with its text, in order, until `visit` breaks. Entries that are damaged are
-    /// passed over.
+    /// Calls `visit` with each entry of a section and its text, in order, until it breaks. Damaged entries are skipped.
     pub async fn each(
         &mut self,
         section: Section<'_>,
@@ -270,7 +269,7 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
         journal::fits::<F>() && F::ERASE_SIZE <= limits::FLASH_PAGE && Self::ITEM > item::OVERHEAD + key::KEY
     }
 
-    /// What operations work with, once the store is open.
+    /// Opens the store if it is not open.
     async fn ready(&mut self) -> Result<(&mut Map<F>, &mut Memory), StoreError> {
         if !self.settled {
             self.load().await?;
@@ -282,14 +281,14 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
     async fn load(&mut self) -> Result<Opened, StoreError> {
         let Self { map, capacity, memory, .. } = self;
         self.settled = false;
-        // What the map remembers of the flash may no longer be so.
+        // The map's cache may be stale.
         if let Some(doubtful) = map.take() {
             *map = new_map(doubtful.destroy().0, *capacity);
         }
         let map = map.as_mut().ok_or(StoreError::Unsuitable(*capacity))?;
         let end = map.flash_range().end / F::ERASE_SIZE as u32;
         let pages = pages::tidy(map.flash(), Self::FIRST_PAGE, end).await.map_err(StoreError::flash)?;
-        let journal = map.flash().take_found();
+        let journal = map.flash().take_repairs();
         let opened = match list(map, memory).await {
             Ok(()) if !pages.kept && (pages.lost || journal.void && pages.repaired) => Opened::Formatted,
             Ok(()) if journal.void || journal.pending || pages.repaired => Opened::Repaired,
@@ -338,7 +337,7 @@ fn new_map<F: MultiwriteNorFlash>(flash: Journaled<F>, capacity: usize) -> Optio
     Some(MapStorage::new(flash, config, Cache::new(Uncached, Uncached, ArrayKeyPointers::new())))
 }
 
-/// Fills the names with what is in flash. Items come oldest first, so the last of an id is the one that counts.
+/// Reads the names from flash. Items come oldest first, so the last of an id is the valid one.
 async fn list<F: MultiwriteNorFlash>(
     map: &mut Map<F>,
     memory: &mut Memory,
@@ -348,7 +347,7 @@ async fn list<F: MultiwriteNorFlash>(
     let mut items = map.fetch_all_items(buffer).await?;
     while let Some((id, bytes)) = items.next::<&[u8]>(buffer).await? {
         names.take(id);
-        // What has no room or makes no sense was written by another version. It keeps its id and is left alone.
+        // What has no room or is malformed was written by another version. It keeps its id and is left alone.
         if !Item::read(bytes).is_some_and(|item| names.insert(Record { id, key: item.key })) {
             names.forget(id);
         }
@@ -369,7 +368,7 @@ async fn read<'b, F: MultiwriteNorFlash>(
     }
 }
 
-/// Passes over a damaged entry.
+/// `None` for a damaged entry.
 fn readable(text: Result<&str, StoreError>) -> Result<Option<&str>, StoreError> {
     match text {
         Ok(text) => Ok(Some(text)),
@@ -384,7 +383,7 @@ fn readable(text: Result<&str, StoreError>) -> Result<Option<&str>, StoreError> 
 fn map_error<E: NorFlashError>(error: MapError<E>) -> StoreError {
     match error {
         MapError::Storage { value, .. } => StoreError::flash(value),
-        MapError::FullStorage => StoreError::Full(Room::Flash),
+        MapError::FullStorage => StoreError::Full(Capacity::Flash),
         _ => StoreError::Corrupt,
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Names {
     taken: [u32; limits::STORE_ENTRIES.div_ceil(32)],
 }
 
-/// What is known about an entry.
+/// The id and the key of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record<'a> {
     pub(super) id: Id,
@@ -75,10 +75,10 @@ impl Names {
         self.len + HEAD + key.len() <= self.records.len()
     }
 
-    /// Notes an entry, in place of what its id and its name were before. `false` if there is no room.
+    /// Adds an entry, and replaces those with its id or its name. `false` if there is no room.
     pub(super) fn insert(&mut self, record: Record<'_>) -> bool {
         self.forget(record.id);
-        // A damaged entry gave its name away, and can be read again.
+        // Another entry took this name while this one was damaged.
         if let Some(id) = self.find(record.key).map(|other| other.id) {
             self.forget(id);
         }
@@ -99,7 +99,7 @@ impl Names {
         true
     }
 
-    /// Frees an id and forgets its name.
+    /// Frees an id and removes its name.
     pub(super) fn remove(&mut self, id: Id) {
         self.forget(id);
         if let Some(bits) = self.taken.get_mut(usize::from(id / 32)) {
@@ -107,7 +107,7 @@ impl Names {
         }
     }
 
-    /// Forgets the name of an id, which stays taken.
+    /// Removes the name of an id, which stays taken.
     pub(super) fn forget(&mut self, id: Id) {
         let at = self.offset_of(|record| record.id == id);
         let rest = self.records.get(at..self.len).unwrap_or_default();
@@ -118,7 +118,7 @@ impl Names {
         }
     }
 
-    /// Where the first record is that `is_it`, or else where they end.
+    /// The offset of the first record that `is_it`, or else of their end.
     fn offset_of(&self, is_it: impl Fn(Record<'_>) -> bool) -> usize {
         self.iter().take_while(|record| !is_it(*record)).map(|record| HEAD + record.key.len()).sum()
     }

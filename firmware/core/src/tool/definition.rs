@@ -1,6 +1,11 @@
 //! What a tool is.
 
-/// A tool: one of the hub's own, declared as a `static` next to its handler, or one that the controller told about.
+use core::cell::Cell;
+
+use embassy_sync::blocking_mutex::Mutex;
+use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
+
+/// A tool: one of the hub's own, declared as a `static` next to its handler, or one of the controller's.
 ///
 /// All texts use the undecorated name; the prefix is the business of the registry.
 #[derive(Debug)]
@@ -15,12 +20,12 @@ pub struct Tool<'a> {
     pub usage: &'static str,
     /// Calls with real values, each with what it shows.
     pub examples: &'static [Example],
-    /// Why it must not be called without a person's word, if so. Such a tool takes no unknown arguments, and one of
+    /// Why it must not be called without a person's consent, if so. Such a tool takes no unknown arguments, and one of
     /// them has a single literal value.
     pub consent: Option<&'static str>,
     /// Whether unknown arguments are an error. They are ignored otherwise.
     pub strict: bool,
-    /// Takes the place of the hub's prefix; an empty one means none.
+    /// Replaces the hub's prefix; an empty one means none.
     pub prefix: Option<&'static str>,
     /// What the controller says about the effects of its tool.
     pub hints: Hints,
@@ -29,7 +34,7 @@ pub struct Tool<'a> {
 }
 
 impl Tool<'_> {
-    /// A tool without the things that few tools have, for `..Tool::PLAIN` in a declaration.
+    /// The defaults of a declaration, for `..Tool::PLAIN`.
     pub const PLAIN: Tool<'static> = Tool {
         name: "",
         description: "",
@@ -43,16 +48,21 @@ impl Tool<'_> {
         implementation: Implementation::Mock("null"),
     };
 
+    /// The defaults of a tool whose handler has the tool's name.
+    pub const fn builtin(name: &'static str) -> Tool<'static> {
+        Tool { name, implementation: Implementation::Builtin(name), ..Self::PLAIN }
+    }
+
     /// Whether arguments that the schema does not name are an error.
     pub const fn forbids_unknown(&self) -> bool {
         self.strict || self.consent.is_some()
     }
 }
 
-/// What a call does to the world, as far as the controller says so.
+/// The effects of a call, as far as the controller declares them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
-    /// It only looks.
+    /// It changes nothing.
     pub read_only: Option<bool>,
     /// It may destroy something, or open a door.
     pub destructive: Option<bool>,
@@ -61,7 +71,7 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// Nothing is said.
+    /// Nothing is declared.
     pub const NONE: Self = Self { read_only: None, destructive: None, idempotent: None };
 }
 
@@ -79,10 +89,25 @@ pub struct Example {
 pub enum Implementation {
     /// Always answers with this JSON value.
     Mock(&'static str),
-    /// By the handler of this name, which answers by itself.
+    /// By the handler of this name, within the hub.
     Builtin(&'static str),
-    /// By the handler of this name, which asks some other part of the system.
+    /// By the handler of this name, which asks another part of the system.
     Internal(&'static str),
     /// By the controller.
     Mcp,
+}
+
+/// Declared tools, which can be taken once: the second time there are none, even if two threads race for them.
+pub struct DeclaredTools(Mutex<CriticalSectionRawMutex, Cell<&'static [&'static Tool<'static>]>>);
+
+impl DeclaredTools {
+    /// These, not taken yet.
+    pub const fn new(tools: &'static [&'static Tool<'static>]) -> Self {
+        Self(Mutex::new(Cell::new(tools)))
+    }
+
+    /// Takes them all, in the order of their declaration.
+    pub fn take(&self) -> &'static [&'static Tool<'static>] {
+        self.0.lock(|tools| tools.replace(&[]))
+    }
 }

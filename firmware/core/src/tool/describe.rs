@@ -6,10 +6,10 @@ use super::{Implementation, Tool};
 use crate::json::Value;
 use crate::schema;
 
-/// What a tool that needs consent begins with.
+/// The first words about a tool that needs consent.
 const CONSENT: &str = "REQUIRES EXPLICIT USER INSTRUCTION";
 
-/// Writes what the tool is for, with the warning if it needs one.
+/// Writes what the tool is for, with the warning if it needs consent.
 pub(super) fn purpose(tool: &Tool<'_>, out: &mut dyn Write) -> fmt::Result {
     if let Some(why) = tool.consent {
         write!(
@@ -21,8 +21,8 @@ pub(super) fn purpose(tool: &Tool<'_>, out: &mut dyn Write) -> fmt::Result {
     out.write_str(tool.description)
 }
 
-/// Writes the whole description: what it is for, the arguments, how to use it, and examples. Of a tool of the
-/// controller's it is what the controller says.
+/// Writes the whole description: purpose, arguments, usage, and examples. A tool of the controller's has the controller's
+/// own description.
 pub fn describe(tool: &Tool<'_>, out: &mut dyn Write) -> fmt::Result {
     if tool.implementation == Implementation::Mcp {
         return purpose(tool, out);
@@ -31,20 +31,11 @@ pub fn describe(tool: &Tool<'_>, out: &mut dyn Write) -> fmt::Result {
     purpose(tool, out)?;
     write!(out, "\n\n## JSON Schema\n\n```json\n{}\n```\n\n", tool.schema)?;
     if let Ok(schema) = Value::parse(tool.schema.as_bytes()) {
-        schema::write_markdown(schema, &mut Out(out))?;
+        schema::write_markdown(schema, out)?;
     }
     write!(out, "\n## Usage Instructions\n\n```\n{}\n```\n\n## Concrete Examples\n", tool.usage)?;
     for example in tool.examples {
         write!(out, "\n```\n{}\n```\n\n{}\n", example.code, example.explanation)?;
     }
     Ok(())
-}
-
-/// A `dyn Write` where a sized one is wanted.
-struct Out<'a>(&'a mut dyn Write);
-
-impl Write for Out<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.write_str(text)
-    }
 }

@@ -14,11 +14,12 @@ use crate::json::{Kind, Text, Value, Writer};
 use crate::limits;
 use crate::log::{debug, error, info, trace, warn};
 use crate::schema::{self, Unknown};
+use crate::text::{Measure, head};
 
-/// Room in a reply for what follows the result. A tool whose result is a list stops before it.
+/// Room that a reply needs after the result. A tool whose result is a list stops before it.
 pub(crate) const EPILOGUE: usize = 2 * limits::OUTCOME_TEXT + limits::TOOL_NAME + limits::TRANSACTION + 128;
 
-/// What the controller answers to a call.
+/// The controller's answer to a call.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer<'a> {
     /// MCP's `CallToolResult`.
@@ -27,7 +28,7 @@ pub enum Answer<'a> {
     Error(Option<Text<'a>>),
 }
 
-/// Runs what tools stand for.
+/// Runs the implementations of tools.
 #[allow(async_fn_in_trait, reason = "the hub runs in one task: its futures need not be Send")]
 pub trait Handlers {
     /// Runs the handler `name`: it reads the arguments, an object that fits the tool's schema, and writes one value as
@@ -45,7 +46,7 @@ pub trait Handlers {
     /// `arguments`, or says why there is nothing to call; `read` reads the answer.
     ///
     /// Ends by itself within [`limits::TOOL_TIMEOUT`]. The request is sent at most once, and an error says whether it
-    /// was. Dropping the future cancels the call; the controller is told, and may have done it.
+    /// was. Dropping the future cancels the call; the controller may have done it.
     async fn call<T>(
         &self,
         compose: impl FnOnce(&mut Writer<'_>) -> Result<(), Failure>,
@@ -53,9 +54,9 @@ pub trait Handlers {
     ) -> Result<T, Failure>;
 }
 
-/// What is told about an executed call.
+/// An executed call, for the topic `event/tool`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct Execution {
     /// The tool, as it was called.
     pub name: Name,
     /// Whether it succeeded.
@@ -64,8 +65,8 @@ pub struct Event {
     pub milliseconds: u64,
 }
 
-impl Event {
-    /// Whether that was longer than it should.
+impl Execution {
+    /// Whether it took too long.
     pub const fn is_slow(&self) -> bool {
         self.milliseconds > limits::TOOL_SLOW.as_millis()
     }
@@ -81,7 +82,7 @@ pub async fn execute<H: Handlers>(
     name: &Name,
     arguments: Value<'_>,
     reply: &mut Writer<'_>,
-) -> Event {
+) -> Execution {
     let start = Instant::now();
     let before = reply.mark();
     let called = match registry.look(name, |tool| tool.implementation) {
@@ -93,7 +94,7 @@ pub async fn execute<H: Handlers>(
         None => {
             warn!("Tool {} is not known", name.as_str());
             let failure = Failure::new(ErrorType::NotFound, format_args!("Tool '{name}' not found"));
-            Err(Fault::Told(match registry.absence() {
+            Err(CallFailure::Unwritten(match registry.absence() {
                 Some(absence) => failure.saying(format_args!("I have no tool for that. {absence}")),
                 None => failure,
             }))
@@ -103,27 +104,27 @@ pub async fn execute<H: Handlers>(
         Ok(_) if reply.room() < EPILOGUE => {
             let words = format_args!("'{name}' was done, but its result is too large to send");
             let failure = Failure::new(ErrorType::TooLarge, words);
-            Err(Fault::Told(
+            Err(CallFailure::Unwritten(
                 failure.instructing("It was done; do not repeat the call. Ask for less, if you can."),
             ))
         }
-        Err(Fault::Written) if reply.room() < EPILOGUE => {
+        Err(CallFailure::Written) if reply.room() < EPILOGUE => {
             let words = format_args!("'{name}' failed, and what the controller says is too long to send");
-            Err(Fault::Told(Failure::new(ErrorType::TooLarge, words)))
+            Err(CallFailure::Unwritten(Failure::new(ErrorType::TooLarge, words)))
         }
         called => called,
     };
     let milliseconds = start.elapsed().as_millis();
-    let arguments = excerpt(arguments.text());
+    let arguments = head(arguments.text(), limits::QUOTE);
     match &outcome {
         Ok(success) => {
-            let result = excerpt(reply.since(before));
+            let result = head(reply.since(before), limits::QUOTE);
             let result = result.strip_prefix("\"success\":true,\"result\":").unwrap_or(result);
             info!("tool {} {} in {} ms: {}", name.as_str(), arguments, milliseconds, result);
             success.write(reply);
         }
         Err(fault) => {
-            if let Fault::Told(failure) = fault {
+            if let CallFailure::Unwritten(failure) = fault {
                 reply.rewind(before);
                 failure.write(reply);
                 error!("Tool {} failed: {}", name.as_str(), failure.error.as_str());
@@ -131,27 +132,27 @@ pub async fn execute<H: Handlers>(
             info!("tool {} {} in {} ms: failed", name.as_str(), arguments, milliseconds);
         }
     }
-    let event = Event { name: name.clone(), success: outcome.is_ok(), milliseconds };
-    if event.is_slow() {
+    let execution = Execution { name: name.clone(), success: outcome.is_ok(), milliseconds };
+    if execution.is_slow() {
         warn!("tool {} is slow: {} ms", name.as_str(), milliseconds);
     }
     reply.field("tool_name", name.as_str());
     reply.field("execution_time_ms", milliseconds);
-    event
+    execution
 }
 
 /// A call that did not succeed.
 #[expect(clippy::large_enum_variant, reason = "it is looked at once, where it is made")]
-enum Fault {
-    /// To be written into the reply.
-    Told(Failure),
-    /// In the reply and the log already, word for word, since it may be long.
+enum CallFailure {
+    /// Not in the reply yet.
+    Unwritten(Failure),
+    /// In the reply and the log already, since its text may be long.
     Written,
 }
 
-impl From<Failure> for Fault {
+impl From<Failure> for CallFailure {
     fn from(failure: Failure) -> Self {
-        Self::Told(failure)
+        Self::Unwritten(failure)
     }
 }
 
@@ -168,7 +169,7 @@ impl Call<'_, '_> {
         &mut self,
         implementation: Implementation,
         handlers: &H,
-    ) -> Result<Success, Fault> {
+    ) -> Result<Success, CallFailure> {
         let name = self.name;
         let (handler, kind) = match implementation {
             Implementation::Mcp => {
@@ -198,7 +199,7 @@ impl Call<'_, '_> {
                 return Err(Failure::new(ErrorType::Timeout, failure).into());
             }
         };
-        // Those that ask others are told apart: they are many, and their partners log too.
+        // Internal ones are logged at a lower level: they are many, and the other side logs too.
         match implementation {
             Implementation::Internal(_) => trace!("Tool {} completed successfully", name.as_str()),
             _ => debug!("Tool {} completed successfully", name.as_str()),
@@ -206,9 +207,9 @@ impl Call<'_, '_> {
         Ok(success)
     }
 
-    fn mock(&mut self, response: &str) -> Result<Success, Fault> {
+    fn mock(&mut self, response: &str) -> Result<Success, CallFailure> {
         let name = self.name;
-        let arguments = excerpt(self.arguments.text());
+        let arguments = head(self.arguments.text(), limits::QUOTE);
         debug!("tool {} is a mock; its arguments {} are not used", name.as_str(), arguments);
         let response = Value::parse(response.as_bytes())
             .map_err(|error| Failure::failed(format_args!("The mock of '{name}' is broken: {error}")))?;
@@ -225,7 +226,7 @@ impl Call<'_, '_> {
             .unwrap_or_else(|| Err(gone(self.name)))
     }
 
-    async fn controller<H: Handlers>(&mut self, handlers: &H) -> Result<Success, Fault> {
+    async fn controller<H: Handlers>(&mut self, handlers: &H) -> Result<Success, CallFailure> {
         let Self { registry, name, arguments, .. } = *self;
         let compose = |params: &mut Writer<'_>| {
             let composed = registry.look(name, |tool| {
@@ -237,17 +238,17 @@ impl Call<'_, '_> {
             });
             composed.unwrap_or_else(|| Err(gone(name)))
         };
-        let success = handlers.call(compose, |answer| self.take(answer)).await??;
+        let success = handlers.call(compose, |answer| self.read(answer)).await??;
         trace!("Tool {} completed successfully", name.as_str());
         Ok(success)
     }
 
-    /// Takes over what the controller says.
-    fn take(&mut self, answer: Answer<'_>) -> Result<Success, Fault> {
+    /// Writes the controller's answer into the reply.
+    fn read(&mut self, answer: Answer<'_>) -> Result<Success, CallFailure> {
         match answer {
             Answer::Error(Some(message)) => {
                 self.refused(|reply| reply.value(message));
-                Err(Fault::Written)
+                Err(CallFailure::Written)
             }
             Answer::Error(None) => {
                 Err(Failure::failed(format_args!("The controller reports an error without a word")).into())
@@ -255,43 +256,39 @@ impl Call<'_, '_> {
             Answer::Result(result) => {
                 let content = result.get("content").unwrap_or(Value::NULL);
                 if result.get("isError").is_some_and(|is_error| is_error.text() == "true") {
-                    self.refused(|reply| reply.string(|out| write_texts(content, out)));
-                    return Err(Fault::Written);
+                    self.refused(|reply| reply.value(format_args!("{}", ContentText(content))));
+                    return Err(CallFailure::Written);
                 }
                 self.reply.field("success", true);
                 let structured = result.get("structuredContent").filter(|value| value.kind() == Kind::Object);
-                let Some(structured) = structured else {
-                    self.reply.key("result");
-                    self.reply.string(|out| write_texts(content, out));
-                    return Ok(Success::PLAIN);
-                };
-                let before = self.reply.mark();
-                self.reply.field("result", structured);
-                if self.reply.room() < EPILOGUE {
+                if let Some(structured) = structured {
+                    let before = self.reply.mark();
+                    self.reply.field("result", structured);
+                    if self.reply.room() >= EPILOGUE {
+                        return Ok(spoken(content));
+                    }
                     // The words may be shorter.
                     self.reply.rewind(before);
-                    self.reply.key("result");
-                    self.reply.string(|out| write_texts(content, out));
-                    return Ok(Success::PLAIN);
                 }
-                Ok(spoken(content))
+                self.reply.field("result", format_args!("{}", ContentText(content)));
+                Ok(Success::PLAIN)
             }
         }
     }
 
-    /// Says that the controller refused, in its own words, which `error` writes.
+    /// Writes and logs an error of the controller's, whose text `error` writes.
     fn refused(&mut self, error: impl FnOnce(&mut Writer<'_>)) {
         self.reply.field("success", false);
         self.reply.key("error");
         let before = self.reply.mark();
         error(self.reply);
-        let words = excerpt(self.reply.since(before)).trim_matches('"');
+        let words = head(self.reply.since(before), limits::QUOTE).trim_matches('"');
         error!("Tool {} failed: {}", self.name.as_str(), words);
         self.reply.field("error_type", ErrorType::ExecutionError.as_str());
     }
 }
 
-/// What the person hears of a structured result: its words, unless they are the same JSON once more.
+/// The message for the person beside a structured result: its text, unless that repeats the JSON.
 fn spoken(content: Value<'_>) -> Success {
     let mut texts = content.items().filter_map(|item| item.get("text")?.as_text());
     let is_json = |text: &Text<'_>| {
@@ -299,10 +296,10 @@ fn spoken(content: Value<'_>) -> Success {
     };
     match texts.next() {
         Some(text) if !is_json(&text) => {
-            let mut words = heapless::String::<{ limits::OUTCOME_TEXT - 4 }>::new();
-            let is_cut = text.chars().any(|character| words.push(character).is_err());
-            let dots = if is_cut { "…" } else { "" };
-            Success::saying(format_args!("{words}{dots}"))
+            let mut words = heapless::String::new();
+            // It fits.
+            let _ = Measure::Plain.write_marked(&text, limits::OUTCOME_TEXT - 1, "…", &mut words);
+            Success { message: Some(words), ..Success::PLAIN }
         }
         _ => Success::PLAIN,
     }
@@ -328,7 +325,12 @@ fn translate(tool: &Tool<'_>, arguments: Value<'_>, out: &mut Writer<'_>) -> Res
     }
     let translated = out.since(before);
     if differs {
-        info!("tool {}: {} -> {}", tool.name, excerpt(arguments.text()), excerpt(translated));
+        info!(
+            "tool {}: {} -> {}",
+            tool.name,
+            head(arguments.text(), limits::QUOTE),
+            head(translated, limits::QUOTE)
+        );
     }
     let translated = Value::parse(translated.as_bytes()).map_err(|error| {
         Failure::failed(format_args!("The arguments of '{}' are broken: {error}", tool.name))
@@ -359,27 +361,27 @@ fn fits(tool: &Tool<'_>, schema: Value<'_>, arguments: Value<'_>) -> Result<(), 
     })
 }
 
-/// The texts in an array, with commas.
+/// The texts in an array, separated by commas.
 struct List<'a>(Value<'a>);
 
 impl fmt::Display for List<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, name) in self.0.items().filter_map(|item| item.as_text()).enumerate() {
-            let comma = if place > 0 { ", " } else { "" };
+        for (index, name) in self.0.items().filter_map(|item| item.as_text()).enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
             write!(f, "{comma}{name}")?;
         }
         Ok(())
     }
 }
 
-/// The texts of MCP's content, a line each. Of what is not text, only the kind is told.
-struct Texts<'a>(Value<'a>);
+/// The texts of MCP's content, a line each. Of what is not text, only the type.
+struct ContentText<'a>(Value<'a>);
 
-impl fmt::Display for Texts<'_> {
+impl fmt::Display for ContentText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, item) in self.0.items().enumerate() {
+        for (index, item) in self.0.items().enumerate() {
             let text = |name| item.get(name).and_then(|text| text.as_text());
-            let separator = if place > 0 { "\n" } else { "" };
+            let separator = if index > 0 { "\n" } else { "" };
             match (text("text"), text("type")) {
                 (Some(text), _) => write!(f, "{separator}{text}")?,
                 (None, Some(kind)) => write!(f, "{separator}[{kind}]")?,
@@ -388,13 +390,4 @@ impl fmt::Display for Texts<'_> {
         }
         Ok(())
     }
-}
-
-fn write_texts(content: Value<'_>, out: &mut dyn fmt::Write) -> fmt::Result {
-    write!(out, "{}", Texts(content))
-}
-
-/// The beginning of a text, for the log.
-fn excerpt(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(limits::QUOTE)).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Definitions of tools as each provider wants them.
+//! Definitions of tools in each provider's format.
 
 use core::ops::ControlFlow;
 
@@ -8,7 +8,7 @@ use crate::json::{Value, Writer};
 use crate::limits;
 use crate::log::warn;
 
-/// A way to write a tool down.
+/// A format for the definition of a tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// As an MCP server lists them, with the whole description.
@@ -76,7 +76,7 @@ impl Format {
             }
             let before = out.mark();
             self.write(name, tool, out);
-            // Room for what follows the list.
+            // For what follows the list.
             if out.room() < limits::TRANSACTION + limits::TOOL_NAME + 64 {
                 out.rewind(before);
                 if last.is_some() {

@@ -1,10 +1,9 @@
-//! Tools: what one is, where they are kept, how one is called, and what comes out.
+//! Tools: definition, registry, executor and outcome.
 //!
 //! A tool is declared as a `static` next to its handler ([`Tool`]), kept under its final name in the [`Registry`],
 //! shown to people and models as text ([`describe`]) or as a provider's JSON ([`Format`]), and called through
 //! [`execute`], which looks it up, checks the arguments, runs it in bounded time and writes the result object.
 
-mod declared;
 mod definition;
 mod describe;
 mod execute;
@@ -14,11 +13,10 @@ mod outcome;
 mod registry;
 mod texts;
 
-pub use declared::DeclaredTools;
-pub use definition::{Example, Hints, Implementation, Tool};
+pub use definition::{DeclaredTools, Example, Hints, Implementation, Tool};
 pub use describe::describe;
 pub(crate) use execute::EPILOGUE;
-pub use execute::{Answer, Event, Handlers, execute};
+pub use execute::{Answer, Execution, Handlers, execute};
 pub use format::{Format, is_listed};
 pub use names::{TooMany, normalise};
 pub use outcome::{ErrorType, Failure, Success};

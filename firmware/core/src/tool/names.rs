@@ -31,12 +31,12 @@ pub fn normalise(
     let table = MAPPED.iter().find(|(name, _)| *name == tool).map_or(&[][..], |(_, pairs)| pairs);
     let mut differs = false;
     out.object(|out| {
-        for (place, (name, value)) in arguments.members().enumerate() {
-            // Of several the last counts, for the check and for the controller alike.
-            if arguments.members().skip(place + 1).any(|(later, _)| later == name) {
+        for (index, (name, value)) in arguments.members().enumerate() {
+            // Of several with one name the last is valid, in the check and at the controller.
+            if arguments.members().skip(index + 1).any(|(later, _)| later == name) {
                 continue;
             }
-            // By another one that becomes the same, or that is the same and may have to stay.
+            // By another argument that becomes the same, or that is the same and may have to stay.
             let is_taken = |other: Text<'_>| {
                 let becomes = renamed(table, other).eq(renamed(table, name));
                 (becomes || other.chars().eq(renamed(table, name))) && other != name

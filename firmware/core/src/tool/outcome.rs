@@ -1,31 +1,32 @@
-//! What comes out of a call.
+//! The outcome of a call: a success or a failure, and what is said about it.
 
-use core::fmt::{self, Write as _};
+use core::fmt;
 
 use heapless::String;
 
 use crate::json::Writer;
 use crate::limits;
 use crate::store::StoreError;
+use crate::text::clip;
 
-type Line = String<{ limits::OUTCOME_TEXT }>;
+type Sentence = String<{ limits::OUTCOME_TEXT }>;
 
-/// What a handler that succeeded says beside its result.
+/// What goes with a result.
 #[derive(Clone, Debug, Default)]
 pub struct Success {
     /// For the person.
-    pub message: Option<Line>,
-    /// For the model that called: what to do, or not to do, next.
+    pub message: Option<Sentence>,
+    /// For the model that called: what to do next, or not to do.
     pub instruction: Option<&'static str>,
 }
 
 impl Success {
-    /// The result says it all.
+    /// Nothing but the result.
     pub const PLAIN: Self = Self { message: None, instruction: None };
 
     /// With a sentence for the person.
     pub fn saying(message: fmt::Arguments<'_>) -> Self {
-        Self { message: Some(line(message)), instruction: None }
+        Self { message: Some(clip(&message)), instruction: None }
     }
 
     pub(super) fn write(&self, reply: &mut Writer<'_>) {
@@ -33,7 +34,7 @@ impl Success {
     }
 }
 
-/// What kind of failure it was, for programs.
+/// The kind of a failure, for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorType {
     /// There is no such tool.
@@ -42,11 +43,11 @@ pub enum ErrorType {
     InvalidParameters,
     /// The tool itself failed.
     ExecutionError,
-    /// It needs something that is not there now.
+    /// It needs something that is not available now.
     Unavailable,
     /// It took too long and was cancelled.
     Timeout,
-    /// It was asked for, and nobody knows whether it was done.
+    /// It was sent, and whether it was done is unknown.
     OutcomeUnknown,
     /// The result is larger than a reply.
     TooLarge,
@@ -70,22 +71,22 @@ impl ErrorType {
 /// A call that failed.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// What happened, for whoever looks into it.
-    pub error: Line,
-    /// What kind of thing it was.
+    /// What happened, for debugging.
+    pub error: Sentence,
+    /// Its kind.
     pub error_type: ErrorType,
-    /// For the person, in place of the usual sentence for that kind.
-    pub message: Option<Line>,
+    /// For the person, instead of the usual sentence for that kind.
+    pub message: Option<Sentence>,
     /// For the model that called.
     pub instruction: Option<&'static str>,
-    /// Where an error of some other part caused it: its type and its own words.
-    pub exception: Option<(&'static str, Line)>,
+    /// The error of another part that caused it: its type and its text.
+    pub exception: Option<(&'static str, Sentence)>,
 }
 
 impl Failure {
     /// A failure of the given kind.
     pub fn new(error_type: ErrorType, error: fmt::Arguments<'_>) -> Self {
-        Self { error: line(error), error_type, message: None, instruction: None, exception: None }
+        Self { error: clip(&error), error_type, message: None, instruction: None, exception: None }
     }
 
     /// The tool itself failed.
@@ -96,11 +97,11 @@ impl Failure {
     /// With a sentence for the person.
     #[must_use]
     pub fn saying(mut self, message: fmt::Arguments<'_>) -> Self {
-        self.message = Some(line(message));
+        self.message = Some(clip(&message));
         self
     }
 
-    /// With a word for the model that called.
+    /// With an instruction for the model that called.
     #[must_use]
     pub const fn instructing(mut self, instruction: &'static str) -> Self {
         self.instruction = Some(instruction);
@@ -110,7 +111,7 @@ impl Failure {
     /// Caused by an error of this type with these words.
     #[must_use]
     pub fn caused_by(mut self, exception_type: &'static str, words: fmt::Arguments<'_>) -> Self {
-        self.exception = Some((exception_type, line(words)));
+        self.exception = Some((exception_type, clip(&words)));
         self
     }
 
@@ -162,19 +163,4 @@ fn write_guidance(reply: &mut Writer<'_>, message: Option<&str>, instruction: Op
     if let Some(instruction) = instruction {
         reply.field("instruction", instruction);
     }
-}
-
-/// As much of a text as fits.
-fn line(text: fmt::Arguments<'_>) -> Line {
-    /// Takes what fits and lets the rest go.
-    struct Cut(Line);
-    impl fmt::Write for Cut {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            text.chars().try_for_each(|character| self.0.push(character).map_err(|_| fmt::Error))
-        }
-    }
-    let mut cut = Cut(Line::new());
-    // An error means that it was cut.
-    let _ = cut.write_fmt(text);
-    cut.0
 }

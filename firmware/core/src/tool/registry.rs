@@ -1,11 +1,11 @@
-//! Where tools are kept, by their final names.
+//! All tools, by their final names.
 
 use core::cell::RefCell;
 use core::fmt;
 use core::ops::ControlFlow;
 
 use super::definition::Hints;
-use super::texts::{Span, Texts};
+use super::texts::{Span, TextArena};
 use super::{Implementation, Tool};
 use crate::json::{Kind, Text, Value};
 use crate::limits;
@@ -19,7 +19,7 @@ pub type Name = heapless::String<{ limits::TOOL_NAME }>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// A tool that the controller tells about.
+/// A tool in the controller's list.
 #[derive(Clone, Copy, Debug)]
 pub struct Discovered<'a> {
     /// As it is called.
@@ -28,7 +28,7 @@ pub struct Discovered<'a> {
     pub description: Option<Text<'a>>,
     /// What arguments it takes.
     pub schema: Option<Value<'a>>,
-    /// What it does to the world.
+    /// Its effects.
     pub hints: Hints,
 }
 
@@ -49,7 +49,7 @@ pub enum LeftOut {
 }
 
 impl LeftOut {
-    /// What to tell a person.
+    /// In words, for people.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Name => "providers refuse its name",
@@ -61,20 +61,20 @@ impl LeftOut {
     }
 }
 
-/// All tools that can be called. They are looked for one by one: with [`limits::TOOLS`] of them that takes less than
-/// reading the call, and no room for a table.
+/// All tools that can be called. A lookup is a linear search: with [`limits::TOOLS`] of them that takes less time than
+/// reading the call, and no memory for an index.
 ///
-/// Shared within one hub: whoever looks at tools does so in a closure, which must not change them.
+/// Shared within one hub: tools are read in a closure, which must not change them.
 pub struct Registry {
-    shelf: RefCell<Shelf>,
+    contents: RefCell<Contents>,
 }
 
 #[derive(Debug)]
-struct Shelf {
+struct Contents {
     tools: heapless::Vec<Entry, { limits::TOOLS }>,
-    texts: Texts,
+    texts: TextArena,
     prefix: Prefix,
-    /// Why tools may be missing.
+    /// Why tools may be missing, for a person.
     absence: Option<&'static str>,
 }
 
@@ -95,54 +95,53 @@ impl Registry {
     /// No tools, and no prefix.
     pub const fn new() -> Self {
         Self {
-            shelf: RefCell::new(Shelf {
+            contents: RefCell::new(Contents {
                 tools: heapless::Vec::new(),
-                texts: Texts::new(),
+                texts: TextArena::new(),
                 prefix: Prefix::new(),
                 absence: None,
             }),
         }
     }
 
-    /// Begins anew, with the prefix for the tools to come. One that is too long is left out, and that is said.
+    /// Removes all tools, and sets the prefix for those to come. One that is too long is ignored and logged.
     pub fn reset(&self, prefix: &str) {
-        self.change(|shelf| {
-            shelf.tools.clear();
-            shelf.texts.compact(&mut []);
-            shelf.absence = None;
-            shelf.prefix = Prefix::try_from(prefix).unwrap_or_else(|_| {
+        self.change(|contents| {
+            contents.tools.clear();
+            contents.texts.compact(&mut []);
+            contents.absence = None;
+            contents.prefix = Prefix::try_from(prefix).unwrap_or_else(|_| {
                 warn!("tools: the prefix {} is too long and left out", prefix);
                 Prefix::new()
             });
         });
     }
 
-    /// Takes one of the hub's own tools in. One of the same final name makes place for it, and that is said; if there
-    /// is no room, that is said too, and the others stay.
+    /// Adds one of the hub's own tools. It replaces one of the same final name, which is logged; so is a lack of room.
     pub fn register(&self, tool: &'static Tool<'static>) -> Result<(), Full> {
-        self.change(|shelf| shelf.register(tool)).unwrap_or(Err(Full))
+        self.change(|contents| contents.register(tool)).unwrap_or(Err(Full))
     }
 
-    /// Looks at the tool of this final name, or else of this undecorated one.
+    /// Calls `look` with the tool of this final name, or else of this undecorated one.
     pub fn look<T>(&self, name: &str, look: impl FnOnce(&Tool<'_>) -> T) -> Option<T> {
-        let shelf = self.shelf.try_borrow().ok()?;
-        shelf.find(name).map(|entry| look(&shelf.tool(entry)))
+        let contents = self.contents.try_borrow().ok()?;
+        contents.find(name).map(|entry| look(&contents.tool(entry)))
     }
 
     /// The names of the tool that is run if this one is called, final and undecorated.
     pub fn names<T>(&self, name: &str, look: impl FnOnce([&str; 2]) -> T) -> Option<T> {
-        let shelf = self.shelf.try_borrow().ok()?;
-        shelf.find(name).map(|entry| shelf.show(entry, |name, tool| look([name, tool.name])))
+        let contents = self.contents.try_borrow().ok()?;
+        contents.find(name).map(|entry| contents.show(entry, |name, tool| look([name, tool.name])))
     }
 
-    /// Shows all tools with their final names, until `visit` breaks. Those of the controller come first: where not all fit,
-    /// a home can do better without some of the hub's.
+    /// Calls `visit` with all tools and their final names, until it breaks. Those of the controller come first: where not
+    /// all fit, some of the hub's own are missed least.
     pub fn each(&self, mut visit: impl FnMut(&str, &Tool<'_>) -> ControlFlow<()>) {
-        let Ok(shelf) = self.shelf.try_borrow() else { return };
+        let Ok(contents) = self.contents.try_borrow() else { return };
         let is_own = |entry: &&Entry| matches!(entry, Entry::Own(_));
-        let controllers = shelf.tools.iter().filter(|entry| !is_own(entry));
-        for entry in controllers.chain(shelf.tools.iter().filter(is_own)) {
-            if shelf.show(entry, &mut visit).is_break() {
+        let controllers = contents.tools.iter().filter(|entry| !is_own(entry));
+        for entry in controllers.chain(contents.tools.iter().filter(is_own)) {
+            if contents.show(entry, &mut visit).is_break() {
                 break;
             }
         }
@@ -150,7 +149,7 @@ impl Registry {
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.shelf.try_borrow().map_or(0, |shelf| shelf.tools.len())
+        self.contents.try_borrow().map_or(0, |contents| contents.tools.len())
     }
 
     /// Whether there is none.
@@ -158,15 +157,15 @@ impl Registry {
         self.len() == 0
     }
 
-    /// Why a tool that is looked for in vain may be missing, for a person.
+    /// Why a tool may be missing, for a person.
     pub fn absence(&self) -> Option<&'static str> {
-        self.shelf.try_borrow().ok()?.absence
+        self.contents.try_borrow().ok()?.absence
     }
 
     /// A list of the controller's tools begins. The old ones stay until it is complete.
     pub fn list_begins(&self) {
-        self.change(|shelf| {
-            for entry in &mut shelf.tools {
+        self.change(|contents| {
+            for entry in &mut contents.tools {
                 if let Entry::Controllers { is_old, .. } = entry {
                     *is_old = true;
                 }
@@ -174,32 +173,32 @@ impl Registry {
         });
     }
 
-    /// The list has this tool. One of the same name makes place for it.
+    /// Adds a tool of the list. It replaces one of the same name.
     pub fn learn(&self, tool: Discovered<'_>) -> Result<(), LeftOut> {
-        self.change(|shelf| shelf.learn(tool)).unwrap_or(Err(LeftOut::Count))
+        self.change(|contents| contents.learn(tool)).unwrap_or(Err(LeftOut::Count))
     }
 
     /// The list is complete: what was not in it is gone. Returns how many tools the controller has.
     pub fn list_ends(&self) -> usize {
-        self.change(|shelf| {
-            shelf.absence = None;
-            shelf.drop_old();
-            shelf.tools.iter().filter(|entry| matches!(entry, Entry::Controllers { .. })).count()
+        self.change(|contents| {
+            contents.absence = None;
+            contents.evict_old();
+            contents.tools.iter().filter(|entry| matches!(entry, Entry::Controllers { .. })).count()
         })
         .unwrap_or_default()
     }
 
-    /// The controller is gone, and its tools with it; `absence` says so to a person who looks for one.
+    /// The controller is gone, and its tools with it; `absence` says so to a person.
     pub fn controller_left(&self, absence: &'static str) {
         self.list_begins();
-        self.change(|shelf| {
-            shelf.drop_old();
-            shelf.absence = Some(absence);
+        self.change(|contents| {
+            contents.evict_old();
+            contents.absence = Some(absence);
         });
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Shelf) -> T) -> Option<T> {
-        self.shelf.try_borrow_mut().ok().map(|mut shelf| change(&mut shelf))
+    fn change<T>(&self, change: impl FnOnce(&mut Contents) -> T) -> Option<T> {
+        self.contents.try_borrow_mut().ok().map(|mut contents| change(&mut contents))
     }
 }
 
@@ -215,16 +214,16 @@ impl Default for Registry {
     }
 }
 
-impl Shelf {
+impl Contents {
     fn register(&mut self, tool: &'static Tool<'static>) -> Result<(), Full> {
         let Some(name) = self.decorated(tool) else {
             warn!("tools: {} is left out, its name is too long", tool.name);
             return Err(Full);
         };
-        tell_unknown_keywords(tool.name, tool.schema);
-        if let Some(place) = self.place(&name) {
+        log_unknown_keywords(tool.name, tool.schema);
+        if let Some(index) = self.position(&name) {
             warn!("tools: {} was registered before; the new one takes its place", tool.name);
-            if let Some(entry) = self.tools.get_mut(place) {
+            if let Some(entry) = self.tools.get_mut(index) {
                 *entry = Entry::Own(tool);
             }
             return Ok(());
@@ -246,7 +245,7 @@ impl Shelf {
         Some(name)
     }
 
-    /// What the final name of one of the hub's own tools is made of.
+    /// The parts of the final name of one of the hub's own tools.
     fn parts<'a>(&'a self, tool: &Tool<'a>) -> [&'a str; 3] {
         match tool.prefix.unwrap_or(&self.prefix) {
             "" => ["", "", tool.name],
@@ -254,8 +253,8 @@ impl Shelf {
         }
     }
 
-    /// Where the tool of this final name is.
-    fn place(&self, name: &str) -> Option<usize> {
+    /// The index of the tool of this final name.
+    fn position(&self, name: &str) -> Option<usize> {
         self.tools.iter().position(|entry| match entry {
             Entry::Own(tool) => {
                 let rest = self.parts(tool).into_iter().try_fold(name, |rest, part| rest.strip_prefix(part));
@@ -266,7 +265,7 @@ impl Shelf {
     }
 
     fn find(&self, name: &str) -> Option<&Entry> {
-        let by_final = self.place(name).and_then(|place| self.tools.get(place));
+        let by_final = self.position(name).and_then(|index| self.tools.get(index));
         let undecorated = |has_own_prefix: bool| {
             self.tools.iter().find(|entry| {
                 matches!(entry, Entry::Own(tool) if tool.name == name && tool.prefix.is_some() == has_own_prefix)
@@ -275,7 +274,7 @@ impl Shelf {
         by_final.or_else(|| undecorated(false)).or_else(|| undecorated(true))
     }
 
-    /// Shows a tool with its final name.
+    /// Calls `visit` with a tool and its final name.
     fn show<T>(&self, entry: &Entry, visit: impl FnOnce(&str, &Tool<'_>) -> T) -> T {
         let tool = self.tool(entry);
         let decorated = match entry {
@@ -303,8 +302,8 @@ impl Shelf {
             Some(_) => return Err(LeftOut::Schema),
             None => Tool::PLAIN.schema,
         };
-        if let Some(place) = self.place(&name) {
-            match self.tools.get_mut(place) {
+        if let Some(index) = self.position(&name) {
+            match self.tools.get_mut(index) {
                 Some(Entry::Controllers { texts, is_old, hints }) => {
                     let [_, description, old_schema] = self.texts.get(texts);
                     let same = tool.description.map_or(description.is_empty(), |text| text == *description);
@@ -316,20 +315,20 @@ impl Shelf {
                         *is_old = false;
                         return Ok(());
                     }
-                    let mut index = 0..;
-                    self.tools.retain(|_| index.next() != Some(place));
+                    let mut indices = 0..;
+                    self.tools.retain(|_| indices.next() != Some(index));
                 }
                 _ => return Err(LeftOut::Taken),
             }
         }
         if self.tools.len() == limits::TOOLS {
-            self.drop_old();
+            self.evict_old();
         }
         if self.tools.len() == limits::TOOLS {
             return Err(LeftOut::Count);
         }
-        tell_unknown_keywords(&name, schema);
-        let add = |texts: &mut Texts| {
+        log_unknown_keywords(&name, schema);
+        let add = |texts: &mut TextArena| {
             let describe = |room: &mut [u8]| match tool.description {
                 Some(description) => Some(description.decode_into(room)?.len()),
                 None => Some(0),
@@ -339,8 +338,8 @@ impl Shelf {
         let texts = match add(&mut self.texts) {
             Some(texts) => texts,
             None => {
-                // What is not wanted any more may have room.
-                self.drop_old();
+                // Old tools and gaps may take up the room.
+                self.evict_old();
                 self.compact();
                 add(&mut self.texts).ok_or(LeftOut::Texts)?
             }
@@ -349,8 +348,8 @@ impl Shelf {
         self.tools.push(entry).map_err(|_| LeftOut::Count)
     }
 
-    /// Removes the controller's tools that are not in its list, or not yet.
-    fn drop_old(&mut self) {
+    /// Evicts the controller's tools that are not in its list, or not yet.
+    fn evict_old(&mut self) {
         self.tools.retain(|entry| !matches!(entry, Entry::Controllers { is_old: true, .. }));
     }
 
@@ -367,8 +366,8 @@ impl Shelf {
     }
 }
 
-/// Says once which parts of a schema are not looked at.
-fn tell_unknown_keywords(name: &str, schema: &str) {
+/// Logs which keywords of a schema are not checked.
+fn log_unknown_keywords(name: &str, schema: &str) {
     if let Ok(schema) = Value::parse(schema.as_bytes()) {
         for keyword in schema::unknown_keywords(schema) {
             let keyword = keyword.excerpt::<{ limits::QUOTE }>();

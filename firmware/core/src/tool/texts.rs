@@ -1,8 +1,8 @@
-//! Room for the texts of the controller's tools.
+//! The texts of the controller's tools, in fixed memory.
 
 use crate::limits;
 
-/// A name, a description and a schema, one after the other, somewhere in [`Texts`].
+/// Where a name, a description and a schema are in [`TextArena`], one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     start: u16,
@@ -17,17 +17,17 @@ impl Span {
     }
 }
 
-/// The texts of many tools in fixed room.
+/// The texts of many tools. Freed room is reclaimed by [`compact`](Self::compact).
 #[derive(Debug)]
-pub(super) struct Texts {
+pub(super) struct TextArena {
     bytes: [u8; limits::TOOL_TEXTS],
     used: usize,
 }
 
-// Places are counted in two bytes.
+// Offsets are two bytes.
 const _: () = assert!(limits::TOOL_TEXTS <= u16::MAX as usize);
 
-impl Texts {
+impl TextArena {
     pub(super) const fn new() -> Self {
         Self { bytes: [0; limits::TOOL_TEXTS], used: 0 }
     }
@@ -42,7 +42,7 @@ impl Texts {
         })
     }
 
-    /// Adds a name, a description, which `describe` writes and tells the length of, and a schema. `None` if they do not
+    /// Adds a name, a description, which `describe` writes and returns the length of, and a schema. `None` if they do not
     /// fit.
     pub(super) fn add(
         &mut self,
@@ -62,7 +62,7 @@ impl Texts {
         Some(span)
     }
 
-    /// Closes the gaps between the texts that are still wanted, in any order.
+    /// Closes the gaps between the texts that are still in use, given in any order.
     pub(super) fn compact(&mut self, wanted: &mut [&mut Span]) {
         // By hand: the standard library's sort takes 3 KB of flash, and these are few and nearly in order.
         for sorted in 1..wanted.len() {
@@ -80,7 +80,7 @@ impl Texts {
             let start = usize::from(span.start);
             let length = span.length();
             self.bytes.copy_within(start..start + length, self.used);
-            // It moves towards the start, so it still fits.
+            // It moves towards the start, so it fits into two bytes.
             span.start = self.used as u16;
             self.used += length;
         }

@@ -1,14 +1,14 @@
-//! Calls that the controller has not answered, in words.
+//! Failures of calls to the controller, in words.
 
 use crate::limits;
 use crate::link::CallError;
 use crate::tool::{ErrorType, Failure};
 
-/// What a model must not do when nobody knows what was done.
+/// For the model, when the outcome is unknown.
 const DO_NOT_REPEAT: &str =
     "Do not repeat the call. Look at the state of the device first, or ask the person.";
 
-/// What to tell about a call without an answer.
+/// The failure that a caller sees.
 pub(super) fn explain(error: CallError<Failure>) -> Failure {
     let seconds = limits::TOOL_TIMEOUT.as_secs();
     match error {

@@ -5,10 +5,9 @@ use core::fmt;
 use super::Toolbox;
 use crate::json::{Value, Writer};
 use crate::platform::{Platform, WallClock};
-use crate::tool::{ErrorType, Example, Failure, Implementation, Success, Tool};
+use crate::tool::{ErrorType, Example, Failure, Success, Tool};
 
 pub(super) static TOOL: Tool<'static> = Tool {
-    name: "datetime",
     description: "Tells the date and the time.\n\nUse it whenever the answer depends on what day or what time it is at \
                   the hub; do not guess.",
     usage: "datetime({})",
@@ -16,8 +15,7 @@ pub(super) static TOOL: Tool<'static> = Tool {
         code: "datetime({})  ->  {\"date\": \"2026-11-16\", \"time\": \"08:30:00\", \"weekday\": \"Monday\", \"utc_offset\": \"+01:00\"}",
         explanation: "The local time at the hub, and how far it is ahead of UTC.",
     }],
-    implementation: Implementation::Builtin("datetime"),
-    ..Tool::PLAIN
+    ..Tool::builtin("datetime")
 };
 
 pub(super) async fn run<P: Platform, S>(
@@ -43,7 +41,7 @@ pub(super) async fn run<P: Platform, S>(
     Ok(Success::saying(format_args!("It is {local} on {}, {}-{:02}-{:02}.", local.weekday, local.year, local.month, local.day)))
 }
 
-/// A moment as a clock and a calendar on the wall show it.
+/// A moment in local time. By hand: this is all that the hub would use of a calendar crate.
 pub(super) struct Local {
     year: i64,
     month: i64,

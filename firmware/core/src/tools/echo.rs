@@ -2,10 +2,9 @@
 
 use super::Toolbox;
 use crate::json::{Value, Writer};
-use crate::tool::{Example, Failure, Implementation, Success, Tool};
+use crate::tool::{Example, Failure, Success, Tool};
 
 pub(super) static TOOL: Tool<'static> = Tool {
-    name: "echo",
     description: "Gives back its arguments.\n\nFor testing the way to the hub: whatever arguments it is called with come \
                   back unchanged.",
     schema: r#"{"type":"object","properties":{"text":{"type":"string","description":"Any text; other arguments are given back too"}}}"#,
@@ -14,8 +13,7 @@ pub(super) static TOOL: Tool<'static> = Tool {
         code: "echo({\"text\": \"hello\"})  ->  {\"echo\": {\"text\": \"hello\"}}",
         explanation: "Shows that calls arrive and answers come back.",
     }],
-    implementation: Implementation::Builtin("echo"),
-    ..Tool::PLAIN
+    ..Tool::builtin("echo")
 };
 
 pub(super) async fn run<P, S>(

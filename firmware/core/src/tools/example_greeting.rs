@@ -3,10 +3,9 @@
 use super::Toolbox;
 use crate::json::{Value, Writer};
 use crate::limits;
-use crate::tool::{Example, Failure, Implementation, Success, Tool};
+use crate::tool::{Example, Failure, Success, Tool};
 
 pub(super) static TOOL: Tool<'static> = Tool {
-    name: "example_greeting",
     description: "Greets somebody by name.\n\nAn example of a tool, which is there only when example tools are on.",
     schema: r#"{"type":"object","properties":{"name":{"type":"string","minLength":1,"maxLength":40,"description":"Whom to greet"},"style":{"enum":["plain","warm"],"description":"How to greet; plain if left out"}},"required":["name"]}"#,
     usage: "example_greeting({\"name\": \"...\", \"style\": \"plain\" or \"warm\"})",
@@ -14,8 +13,7 @@ pub(super) static TOOL: Tool<'static> = Tool {
         code: "example_greeting({\"name\": \"Ada\", \"style\": \"warm\"})  ->  {\"greeting\": \"Lovely to see you, Ada!\"}",
         explanation: "A warm greeting for Ada.",
     }],
-    implementation: Implementation::Builtin("example_greeting"),
-    ..Tool::PLAIN
+    ..Tool::builtin("example_greeting")
 };
 
 pub(super) async fn run<P, S>(

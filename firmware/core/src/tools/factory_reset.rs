@@ -5,10 +5,9 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use super::Toolbox;
 use crate::json::{Value, Writer};
 use crate::store::Store;
-use crate::tool::{Example, Failure, Implementation, Success, Tool};
+use crate::tool::{Example, Failure, Success, Tool};
 
 pub(super) static TOOL: Tool<'static> = Tool {
-    name: "factory_reset",
     description: "Erases all settings, flags and documents.\n\nThe hub then restarts as it was when it was new. What was \
                   built into its firmware stays: the network, the broker and the built-in documents. The devices of the \
                   home are not touched.",
@@ -19,8 +18,7 @@ pub(super) static TOOL: Tool<'static> = Tool {
         explanation: "A person has said: reset the hub to its factory settings.",
     }],
     consent: Some("It destroys everything that the hub was told to keep, and nothing brings that back."),
-    implementation: Implementation::Builtin("factory_reset"),
-    ..Tool::PLAIN
+    ..Tool::builtin("factory_reset")
 };
 
 /// Dropped in the middle, everything is erased or nothing.

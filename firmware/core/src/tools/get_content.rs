@@ -11,10 +11,9 @@ use super::library::DOCUMENTS;
 use crate::json::{Value, Writer};
 use crate::limits;
 use crate::store::{Expression, Store};
-use crate::tool::{EPILOGUE, ErrorType, Example, Failure, Implementation, Success, Tool};
+use crate::tool::{EPILOGUE, ErrorType, Example, Failure, Success, Tool};
 
 pub(super) static TOOL: Tool<'static> = Tool {
-    name: "get_content",
     description: "Reads documents of the home.\n\nDocuments belong to categories; some come with the hub, others were put \
                   there by the people of the home. A category alone means all of its documents. Of two expressions \
                   that select the same document it comes once.",
@@ -30,8 +29,7 @@ pub(super) static TOOL: Tool<'static> = Tool {
             explanation: "The recipes that start with bread, the one called soup, and everything in hub, as far as they are there.",
         },
     ],
-    implementation: Implementation::Builtin("get_content"),
-    ..Tool::PLAIN
+    ..Tool::builtin("get_content")
 };
 
 pub(super) async fn run<P, F: MultiwriteNorFlash>(

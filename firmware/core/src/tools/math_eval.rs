@@ -2,11 +2,10 @@
 
 use super::Toolbox;
 use crate::json::{Value, Writer};
-use crate::tool::{Example, Failure, Implementation, Success, Tool};
+use crate::tool::{Example, Failure, Success, Tool};
 use crate::{limits, math};
 
 pub(super) static TOOL: Tool<'static> = Tool {
-    name: "math_eval",
     description: "Evaluates an arithmetic expression.\n\nUse it for every calculation instead of calculating yourself: \
                   sums, percentages, unit conversions. It knows + - * / % ^, parentheses, constants such as pi and e, and \
                   the usual functions such as sqrt, round, min, max, sin and log.",
@@ -22,8 +21,7 @@ pub(super) static TOOL: Tool<'static> = Tool {
             explanation: "72 degrees Fahrenheit in Celsius, with one digit after the point.",
         },
     ],
-    implementation: Implementation::Builtin("math_eval"),
-    ..Tool::PLAIN
+    ..Tool::builtin("math_eval")
 };
 
 pub(super) async fn run<P, S>(

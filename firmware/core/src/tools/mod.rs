@@ -1,7 +1,7 @@
 //! The hub's own tools, one file each, and the list of them. `README.md` in this folder is the template for a new one.
 
 mod controller;
-mod flag;
+mod flags;
 mod library;
 
 use core::pin::{Pin, pin};
@@ -20,7 +20,7 @@ use crate::questions::Questions;
 use crate::store::Store;
 use crate::tool::{Answer, Failure, Handlers, Success, Tool};
 
-/// What the handlers work with. `S` is a [`Store`].
+/// What the handlers use of the hub. `S` is a [`Store`].
 pub struct Toolbox<'a, P, S> {
     /// The machine.
     pub platform: &'a P,
@@ -28,17 +28,23 @@ pub struct Toolbox<'a, P, S> {
     pub store: &'a Mutex<NoopRawMutex, S>,
     /// The controller.
     pub port: &'a Port,
-    /// Those who are asked through the broker.
+    /// Questions to services, through the broker.
     pub questions: &'a Questions,
-    /// Rung to have the hub restart, once the answer has left.
+    /// Signalled to restart the hub once the answer is sent.
     pub restart: &'a Signal<NoopRawMutex, ()>,
 }
 
-/// Collects the tools: each name is a module in this folder with a `TOOL` and a `run`. Those after `examples` are only
-/// registered when examples are wanted.
+/// Collects the tools: each name is a module with a `TOOL` and a `run`, in a file of that name or `in` another. Those after
+/// `examples` are only registered when examples are wanted.
 macro_rules! declare {
-    ($($tool:ident)* ; examples $($example:ident)*) => {
-        $(mod $tool;)*
+    (module $tool:ident) => {
+        mod $tool;
+    };
+    (module $tool:ident $file:ident) => {
+        use $file::$tool;
+    };
+    ($($tool:ident $((in $file:ident))?)* ; examples $($example:ident)*) => {
+        $(declare!(module $tool $($file)?);)*
         $(mod $example;)*
 
         /// Every tool the hub brings, in the order in which they are listed.
@@ -54,7 +60,7 @@ macro_rules! declare {
                 arguments: Value<'_>,
                 result: &mut Writer<'_>,
             ) -> Option<Result<Success, Failure>> {
-                // Each behind a pointer: otherwise all of them would share one stack frame, as large as their sum.
+                // Each behind a pointer: otherwise one stack frame would hold all of them.
                 $(if name == stringify!($tool) {
                     let run: Pin<&mut dyn Future<Output = _>> = pin!($tool::run(self, arguments, result));
                     return Some(run.await);
@@ -84,12 +90,12 @@ declare! {
     search
     math_eval
     echo
-    set_project_flag
-    get_project_flag
-    list_project_flags
-    set_feature_flag
-    get_feature_flag
-    list_feature_flags
+    set_project_flag (in flags)
+    get_project_flag (in flags)
+    list_project_flags (in flags)
+    set_feature_flag (in flags)
+    get_feature_flag (in flags)
+    list_feature_flags (in flags)
     get_content
     restart_hub
     factory_reset

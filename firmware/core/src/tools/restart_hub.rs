@@ -2,10 +2,9 @@
 
 use super::Toolbox;
 use crate::json::{Value, Writer};
-use crate::tool::{Example, Failure, Implementation, Success, Tool};
+use crate::tool::{Example, Failure, Success, Tool};
 
 pub(super) static TOOL: Tool<'static> = Tool {
-    name: "restart_hub",
     description: "Restarts the hub.\n\nThe hub is away for some seconds, and conversations that are going on are lost. It \
                   helps when a person thinks that the hub behaves strangely.",
     schema: r#"{"type":"object","properties":{"confirm":{"const":"RESTART_HUB","description":"The word RESTART_HUB, given only when a person has asked for the restart"}},"required":["confirm"]}"#,
@@ -15,8 +14,7 @@ pub(super) static TOOL: Tool<'static> = Tool {
         explanation: "A person has said: restart the hub.",
     }],
     consent: Some("It interrupts everybody who is talking to the hub."),
-    implementation: Implementation::Builtin("restart_hub"),
-    ..Tool::PLAIN
+    ..Tool::builtin("restart_hub")
 };
 
 pub(super) async fn run<P, S>(

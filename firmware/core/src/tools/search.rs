@@ -7,7 +7,6 @@ use crate::questions::{Recipient, Unanswered};
 use crate::tool::{ErrorType, Example, Failure, Implementation, Success, Tool};
 
 pub(super) static TOOL: Tool<'static> = Tool {
-    name: "search",
     description: "Searches the web.\n\nUse it for news, opening hours, facts that may have changed, and whatever you are not \
                   sure of. It says so if no search service is there.",
     schema: r#"{"type":"object","properties":{"query":{"type":"string","minLength":1,"maxLength":256,"description":"What to search for, as one would type it"}},"required":["query"]}"#,
@@ -17,7 +16,7 @@ pub(super) static TOOL: Tool<'static> = Tool {
         explanation: "A question whose answer changes every day.",
     }],
     implementation: Implementation::Internal("search"),
-    ..Tool::PLAIN
+    ..Tool::builtin("search")
 };
 
 /// Dropped in the middle, the service may have been asked; its answer then finds nobody.
@@ -58,7 +57,7 @@ const fn reason(why: Unanswered) -> &'static str {
     }
 }
 
-/// Takes over what the service says: an object, which has an `error` if it did not work.
+/// Copies the service's answer: an object, with an `error` if the search failed.
 fn read(payload: &[u8], result: &mut Writer<'_>) -> Result<Success, Failure> {
     let answer = Value::parse(payload).ok().filter(|answer| answer.kind() == Kind::Object);
     let Some(answer) = answer else {

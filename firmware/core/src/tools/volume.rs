@@ -3,10 +3,9 @@
 use super::Toolbox;
 use crate::json::{Value, Writer};
 use crate::platform::Platform;
-use crate::tool::{Example, Failure, Implementation, Success, Tool};
+use crate::tool::{Example, Failure, Success, Tool};
 
 pub(super) static TOOL: Tool<'static> = Tool {
-    name: "volume",
     description: "Tells or changes the speaker's volume.\n\nUse it when somebody wants the hub to speak louder, more \
                   quietly, or not at all. Without arguments it tells the volume and changes nothing.",
     schema: r#"{"type":"object","properties":{"level":{"type":"integer","minimum":0,"maximum":100,"description":"The new volume in percent; 0 is silent"},"change":{"type":"integer","minimum":-100,"maximum":100,"description":"How much louder (or, below 0, more quiet) in percent points; ignored with level"}}}"#,
@@ -18,8 +17,7 @@ pub(super) static TOOL: Tool<'static> = Tool {
             explanation: "Ten points more quiet than before, which was 30.",
         },
     ],
-    implementation: Implementation::Builtin("volume"),
-    ..Tool::PLAIN
+    ..Tool::builtin("volume")
 };
 
 pub(super) async fn run<P: Platform, S>(

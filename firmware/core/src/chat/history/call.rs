@@ -2,9 +2,9 @@
 
 use core::fmt::{self, Display, Write};
 
-use crate::chat::cut::Measure;
 use crate::json::Text;
 use crate::limits;
+use crate::text::{Escape, Measure};
 
 /// What a call is called.
 pub(super) enum Id<'a> {
@@ -68,22 +68,5 @@ impl Display for Wrong<'_> {
         f.write_str("{\"invalid_arguments\":\"")?;
         Measure::Escaped.write(self.0, limits::WRONG_ARGUMENTS, &mut Escape(f))?;
         f.write_str("\"}")
-    }
-}
-
-/// Writes the inside of a JSON string.
-struct Escape<'a>(&'a mut dyn Write);
-
-impl Write for Escape<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        text.chars().try_for_each(|character| match character {
-            '"' => self.0.write_str("\\\""),
-            '\\' => self.0.write_str("\\\\"),
-            '\n' => self.0.write_str("\\n"),
-            '\r' => self.0.write_str("\\r"),
-            '\t' => self.0.write_str("\\t"),
-            '\0'..'\x20' => write!(self.0, "\\u{:04x}", character as u32),
-            _ => self.0.write_char(character),
-        })
     }
 }

@@ -16,11 +16,11 @@ pub use self::message::{Call, Message, Messages, Outcome, Round};
 use self::record::{
     ARGUMENTS, CUT, DONE, Draft, FAILED, Header, ID, Kind, Nothing, RESULT, Record, Records, WRONG,
 };
-use super::cut::{Fill, MARK, Measure};
 use super::reply::{Content, Requested};
 use crate::json::{self, Value};
 use crate::limits;
 use crate::log::warn;
+use crate::text::{Fill, MARK, Measure};
 
 /// What stands in place of an answer that has no words: providers refuse messages without any.
 const NOTHING_SAID: &str = "(nothing said)";

@@ -5,7 +5,7 @@
 
 use core::fmt::{self, Display};
 
-use crate::chat::cut::{Fill, Measure};
+use crate::text::{Fill, Measure};
 
 /// What a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 use super::{Ask, ProviderError, open_message, write_message};
 use crate::chat::history::{Message, Round};
 use crate::chat::reply::{Arguments, Content, Finish, Reply, Requested};
-use crate::json::{Kind, Opened, Value, Writer};
+use crate::json::{Bracket, Kind, Value, Writer};
 use crate::tool::Format;
 
 /// Why it stops, in its words.
@@ -84,7 +84,7 @@ fn write_round(round: &Round<'_>, out: &mut Writer<'_>) {
     out.close(message);
 }
 
-fn open_block(kind: &str, out: &mut Writer<'_>) -> Opened {
+fn open_block(kind: &str, out: &mut Writer<'_>) -> Bracket {
     let block = out.open();
     out.field("type", kind);
     block

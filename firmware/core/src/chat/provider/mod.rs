@@ -12,7 +12,7 @@ use core::fmt::{self, Display};
 use super::history::{Call, History, Message, Messages};
 use super::reply::{Arguments, Reply, Requested};
 use super::settings::TurnSettings;
-use crate::json::{self, Kind, Opened, Overflow, Text, Value, Writer};
+use crate::json::{self, Bracket, Kind, Overflow, Text, Value, Writer};
 use crate::limits;
 use crate::log::{debug, warn};
 use crate::tool::{Format, Name, Registry};
@@ -297,7 +297,7 @@ fn write_message(role: &str, text: &str, out: &mut Writer<'_>) {
     out.close(message);
 }
 
-fn open_message(role: &str, out: &mut Writer<'_>) -> Opened {
+fn open_message(role: &str, out: &mut Writer<'_>) -> Bracket {
     let message = out.open();
     out.field("role", role);
     message

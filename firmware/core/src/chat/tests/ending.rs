@@ -6,9 +6,9 @@ use std::vec;
 use serde_json::json;
 
 use super::{Todo, World};
-use crate::chat::cut::MARK;
 use crate::chat::{Content, Ending, Failed, Provider};
 use crate::limits;
+use crate::text::MARK;
 
 #[test]
 fn a_reply_fits_whatever_is_in_it() {

@@ -9,10 +9,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{read, reply_body};
-use crate::chat::cut::MARK;
 use crate::chat::history::{Call, Full, Message};
 use crate::chat::{Content, History, Provider};
 use crate::limits;
+use crate::text::MARK;
 
 /// What a history holds, to compare.
 fn shown(history: &History) -> Vec<String> {

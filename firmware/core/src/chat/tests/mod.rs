@@ -2,7 +2,6 @@
 
 mod bodies;
 mod conversations;
-mod cut;
 mod ending;
 mod history;
 mod hostile;

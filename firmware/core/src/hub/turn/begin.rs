@@ -9,7 +9,7 @@ use super::{Driver, Said, rule};
 use crate::chat::prompts::Invocation;
 use crate::chat::template::{Rendered, Variables};
 use crate::chat::turn::NotStarted;
-use crate::chat::{Context, History, Measure, Rule, Turn, TurnSettings};
+use crate::chat::{Context, History, Rule, Turn, TurnSettings};
 use crate::json::{Value, Writer};
 use crate::limits;
 use crate::log::warn;
@@ -17,6 +17,7 @@ use crate::platform::Platform;
 use crate::request::{self, Refusal};
 use crate::settings;
 use crate::store::{Document, Expression, Store};
+use crate::text::Measure;
 use crate::tool::{Handlers, Name};
 use crate::tools::DOCUMENTS;
 

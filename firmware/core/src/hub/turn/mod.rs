@@ -197,7 +197,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
                     warn!("chat: the call of {} was ended after {} ms", name.as_str(), milliseconds);
                     let is_cancelled = matches!(ended, Either3::First(()));
                     let why = if is_cancelled { Happened::Cancelled } else { Happened::TimedOut };
-                    (tool::Event { name, success: false, milliseconds }, Err(why))
+                    (tool::Execution { name, success: false, milliseconds }, Err(why))
                 }
             };
             self.parts.events.push(Event::Tool(event));

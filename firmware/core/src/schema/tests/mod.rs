@@ -1,7 +1,7 @@
 //! What a caller is told about its parameters.
 
 mod agreement;
-mod decimal;
+mod exact;
 mod hostile;
 
 use std::format;

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::mock::Mock;
 use super::world::{KEYS, Model, Step, contents, memory, open, text};
 use crate::limits;
-use crate::store::{Fault, Key, Opened, Part, Room, Scope, Section, Store, StoreError};
+use crate::store::{Capacity, Key, NameFault, Opened, Part, Scope, Section, Store, StoreError};
 
 /// The geometry of an ESP32.
 type Flash = Mock<4096>;
@@ -55,7 +55,7 @@ proptest! {
                 }
                 Day::Do(step) => match block_on(step.run(&mut store)) {
                     Ok(()) => step.apply(&mut model),
-                    Err(StoreError::Full(Room::Flash)) => {
+                    Err(StoreError::Full(Capacity::Flash)) => {
                         let Step::Set { key, length, number } = step else { panic!("{step:?} needs no room") };
                         let used: usize = model.iter().map(|(key, text)| size(key, text)).sum();
                         let new = size(&KEYS[key], &text(length, number));
@@ -118,7 +118,7 @@ fn a_full_store_says_so_and_has_room_again_after_a_delete() {
     for number in 0..3 {
         block_on(store.set(document(number), &page)).unwrap();
     }
-    let full = Err(StoreError::Full(Room::Flash));
+    let full = Err(StoreError::Full(Capacity::Flash));
     assert_eq!(block_on(store.set(document(3), &page)), full);
     let erases = |store: &mut Store<'_, &mut Flash>| store.map.as_mut().unwrap().flash().flash.erases.clone();
     let worn = erases(&mut store);
@@ -151,7 +151,7 @@ fn as_many_entries_as_promised_and_not_one_more() {
     for name in names {
         block_on(store.set(Key::Setting(name), "value")).unwrap();
     }
-    let full = Err(StoreError::Full(Room::Entries));
+    let full = Err(StoreError::Full(Capacity::Entries));
     assert_eq!(block_on(store.set(Key::Setting(last), "value")), full);
     block_on(store.set(Key::Setting(&names[5]), "another value")).unwrap();
     assert_eq!(contents_of(&mut store, Section::Settings), names);
@@ -173,7 +173,7 @@ fn long_names_fill_the_room_for_names() {
             Err(error) => break error,
         }
     };
-    assert_eq!(error, StoreError::Full(Room::Names));
+    assert_eq!(error, StoreError::Full(Capacity::Names));
     assert_eq!(count, limits::STORE_NAMES / (2 + 1 + 9 + 1 + 64));
     block_on(store.set(Key::Flag(Scope::Project("a project"), &name(3)), "2")).unwrap();
 }
@@ -213,7 +213,7 @@ fn what_cannot_be_stored_is_refused_by_name() {
         let error = block_on(store.set(key, text)).unwrap_err();
         assert_eq!(error.to_string(), said);
     }
-    let (part, limit) = (Part::Flag, Fault::Empty);
+    let (part, limit) = (Part::Flag, NameFault::Empty);
     assert_eq!(
         block_on(store.names(Section::Flags(Scope::Project("")))).err().map(|error| error.to_string()),
         Some("the name of a project must not be empty".into())

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::mock::{Mock, TEARS, Tear};
 use super::world::{KEYS, Model, Step, contents, memory, open};
-use crate::store::{Memory, Opened, Room, StoreError};
+use crate::store::{Capacity, Memory, Opened, StoreError};
 
 /// Small pages, so that all that happens to pages happens soon: four entries fill one, and twenty erases the
 /// journal.
@@ -29,7 +29,7 @@ fn survives(
         flash.cut_after(cut, tear, seed);
         let (mut store, _) = open(&mut flash, memory);
         let done = block_on(step.run(&mut store));
-        if done == Err(StoreError::Full(Room::Flash)) {
+        if done == Err(StoreError::Full(Capacity::Flash)) {
             after = model.clone();
         }
     }
@@ -57,7 +57,7 @@ fn survives(
     {
         match block_on(step.run(&mut store)) {
             Ok(()) => step.apply(&mut goes_on),
-            Err(StoreError::Full(Room::Flash)) => {}
+            Err(StoreError::Full(Capacity::Flash)) => {}
             Err(error) => panic!("{}, then {step:?}: {error}", context()),
         }
     }

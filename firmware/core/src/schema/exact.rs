@@ -1,13 +1,13 @@
-//! Numbers as the decimals they are written as.
+//! Numbers compared exactly as they are written. By hand: crates for decimals have a fixed number of digits.
 
 use core::cmp::Ordering;
 
-use super::work::{Exhausted, Work};
+use super::{Exhausted, Work};
 use crate::json::Value;
 
 /// A JSON number, exactly. Its digits stay in the text, so that there can be any number of them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Decimal<'a> {
+pub(super) struct Exact<'a> {
     negative: bool,
     /// The digits before and after the point.
     whole: &'a [u8],
@@ -22,15 +22,15 @@ pub(super) struct Decimal<'a> {
     last: i64,
 }
 
-impl<'a> Decimal<'a> {
-    /// Larger exponents are not looked at: they would need arithmetic of their own.
+impl<'a> Exact<'a> {
+    /// Larger exponents are rejected: they would need larger integers.
     const EXPONENT: i64 = 1_000_000_000;
 
     /// A divisor may have this many digits, not counting zeros at either end, so that ten times a remainder
     /// still fits in 64 bits.
     const DIVISOR_DIGITS: usize = 18;
 
-    /// The number that `value` spells, which must be one.
+    /// The value of a JSON number.
     pub(super) fn read(value: Value<'a>, work: &mut Work) -> Result<Self, Exhausted> {
         work.spend(value.text().len())?;
         Self::parse(value.text().as_bytes()).ok_or(Exhausted)
@@ -135,7 +135,7 @@ fn read_exponent(text: &[u8]) -> Option<i64> {
     let mut exponent = 0;
     for digit in digits {
         exponent = exponent * 10 + i64::from(digit.wrapping_sub(b'0'));
-        if exponent > Decimal::EXPONENT {
+        if exponent > Exact::EXPONENT {
             return None;
         }
     }

@@ -1,17 +1,17 @@
-//! A floating-point number in decimal.
+//! A floating-point number as the shortest decimal.
 
 /// The shortest decimal that reads back as a given number, without its sign: `digits` × 10^`exponent`.
 ///
 /// Through `zmij`, which takes a third of the flash that `core::fmt` takes for the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Decimal {
+pub(crate) struct Shortest {
     /// At most seventeen digits, the last one not a zero.
     pub(crate) digits: u64,
     /// The power of ten that the digits count.
     pub(crate) exponent: i32,
 }
 
-impl Decimal {
+impl Shortest {
     /// Nothing for infinities and NaN.
     pub(crate) fn of(number: f64) -> Option<Self> {
         if !number.is_finite() {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::string::String;
 
-use crate::chat::cut::{MARK, Measure};
+use super::{MARK, Measure};
 
 proptest! {
     #[test]

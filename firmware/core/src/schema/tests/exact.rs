@@ -8,8 +8,8 @@ use proptest::prelude::*;
 
 use super::expect;
 use crate::json::Value;
-use crate::schema::decimal::Decimal;
-use crate::schema::work::Work;
+use crate::schema::Work;
+use crate::schema::exact::Exact;
 
 #[test]
 fn numbers_are_exact_where_floating_point_is_not() {
@@ -81,7 +81,7 @@ proptest! {
         let multiple_text = format!("{multiple}e-8");
         for (text, units) in [one, (multiple_text, multiple)] {
             prop_assert!(Value::parse(text.as_bytes()).is_ok(), "{} is JSON", text);
-            let (ours, divisor) = (Decimal::parse(text.as_bytes()).unwrap(), Decimal::parse(other.0.as_bytes()).unwrap());
+            let (ours, divisor) = (Exact::parse(text.as_bytes()).unwrap(), Exact::parse(other.0.as_bytes()).unwrap());
             prop_assert_eq!(ours.compare(&divisor), units.cmp(&other.1), "{} and {}", text, other.0);
             prop_assert_eq!(ours.compare(&ours), Ordering::Equal);
             prop_assert_eq!(ours.is_integer(), units % 10i128.pow(8) == 0, "{}", text);

@@ -1,0 +1,131 @@
+//! The controller's list of tools: asked for page by page, and again when it changes.
+
+use embassy_time::Instant;
+use heapless::String;
+
+use super::{Client, News, Phase};
+use crate::json::{Kind, Value};
+use crate::limits;
+use crate::link::rpc::{self, RpcError};
+use crate::link::status::Loss;
+use crate::log::warn;
+use crate::tool::{Discovered, Hints, Registry};
+
+/// A list of tools that is being received.
+#[derive(Debug)]
+pub(super) struct Listing {
+    pages: u8,
+    left_out: usize,
+    /// Where the last page ended.
+    pub(super) cursor: Option<String<{ limits::LINK_CURSOR }>>,
+    /// The tools have changed since it began.
+    pub(super) is_stale: bool,
+}
+
+impl Listing {
+    pub(super) const NEW: Self = Self { pages: 0, left_out: 0, cursor: None, is_stale: false };
+}
+
+impl Client {
+    /// The list has changed: asks for it at once, or after a pause if it changes without end.
+    pub(super) fn list_again(&mut self, now: Instant) {
+        if now.saturating_duration_since(self.checked) >= limits::LINK_PING {
+            self.relists = 0;
+        }
+        if self.relists < limits::LINK_RELISTS {
+            self.relists += 1;
+            self.list();
+        } else {
+            self.is_outdated = true;
+            self.phase = Phase::Ready { until: now + limits::LINK_PING };
+        }
+    }
+
+    /// Asks for the list, from its first page.
+    pub(super) fn list(&mut self) {
+        self.listing = Listing::NEW;
+        self.is_outdated = false;
+        self.phase = Phase::Unlisted;
+    }
+
+    /// A page came.
+    pub(super) fn listed(&mut self, now: Instant, result: Value<'_>, registry: &Registry) {
+        let Some(tools) = result.get("tools").filter(|tools| tools.kind() == Kind::Array) else {
+            return self.lost(now, Loss::Unlisted, registry);
+        };
+        let listing = &mut self.listing;
+        if listing.pages == 0 {
+            registry.list_begins();
+        }
+        let left_out = tools.items().filter(|tool| !register(*tool, registry)).count();
+        listing.left_out = listing.left_out.saturating_add(left_out);
+        listing.pages = listing.pages.saturating_add(1);
+        let more = result.get("nextCursor").and_then(|cursor| cursor.as_text());
+        listing.cursor = more.and_then(|cursor| cursor.decode());
+        if listing.cursor.is_some() && listing.pages < limits::LINK_PAGES {
+            self.phase = Phase::Unlisted;
+            return;
+        }
+        if more.is_some() {
+            warn!("controller: its list of tools goes on too long; the rest is left out");
+        }
+        let is_stale = listing.is_stale;
+        self.ready(now, registry);
+        if is_stale {
+            self.list_again(now);
+        }
+    }
+
+    /// The controller answered `tools/list` with an error.
+    pub(super) fn listing_refused(&mut self, now: Instant, error: &RpcError<'_>, registry: &Registry) {
+        if error.code == Some(rpc::METHOD_NOT_FOUND) && self.listing.pages == 0 {
+            warn!("controller: it has no tools at all");
+            registry.list_begins();
+            self.ready(now, registry);
+        } else {
+            warn!("controller: refuses with \"{}\"", error.words().as_str());
+            let why = if self.is_listed { Loss::Restarted } else { Loss::Refused };
+            self.lost(now, why, registry);
+        }
+    }
+
+    /// The list is complete.
+    fn ready(&mut self, now: Instant, registry: &Registry) {
+        self.controller.tools = registry.list_ends();
+        self.controller.left_out = self.listing.left_out;
+        if !self.is_listed {
+            self.news = Some(News::Ready { attempt: self.failures.saturating_add(1) });
+            self.recheck_after = limits::LINK_TIMEOUT;
+        }
+        self.failures = 0;
+        self.is_listed = true;
+        self.checked = now;
+        self.phase = Phase::Ready { until: now + limits::LINK_PING };
+    }
+}
+
+/// Registers one tool of the list. Logs and returns `false` if it is left out.
+fn register(tool: Value<'_>, registry: &Registry) -> bool {
+    let text = |name| tool.get(name).and_then(|value| value.as_text());
+    let Some(name) = text("name") else {
+        warn!("controller: a tool without a name is left out");
+        return false;
+    };
+    let hint = |name| {
+        let hint = tool.get("annotations").and_then(|annotations| annotations.get(name))?;
+        (hint.kind() == Kind::Bool).then(|| hint.text() == "true")
+    };
+    let hints = Hints {
+        read_only: hint("readOnlyHint"),
+        destructive: hint("destructiveHint"),
+        idempotent: hint("idempotentHint"),
+    };
+    let discovered =
+        Discovered { name, description: text("description"), schema: tool.get("inputSchema"), hints };
+    let registered = registry.learn(discovered);
+    if let Err(why) = registered {
+        let name = name.excerpt::<{ limits::QUOTE }>();
+        warn!("controller: its tool {} is left out: {}", name.as_str(), why.text());
+    }
+    registered.is_ok()
+}

@@ -1,0 +1,370 @@
+//! The MCP client as a state machine: which message to send next, and what a received one means.
+
+mod greeting;
+mod listing;
+
+use embassy_time::{Duration, Instant};
+use heapless::String;
+
+use self::greeting::Dialect;
+use self::listing::Listing;
+use super::rpc::{Incoming, Outgoing, RpcError};
+use super::status::{Controller, LinkState, Loss};
+use crate::json::{Text, Value};
+use crate::limits;
+use crate::log::{debug, error, info, warn};
+use crate::pending::Id;
+use crate::text::one_line;
+use crate::tool::Registry;
+
+/// Brings the link up, keeps it up, and counts the attempts.
+///
+/// To drive it, send what [`poll`](Self::poll) returns until it returns nothing; report the [`News`]; wait for a message
+/// or for [`deadline`](Self::deadline), whichever is first; begin again.
+#[derive(Debug)]
+pub struct Client {
+    phase: Phase,
+    dialect: Dialect,
+    /// Attempts that failed since the controller was last reached.
+    failures: usize,
+    last_id: Id,
+    controller: Controller,
+    /// The controller's tools have been listed since it was greeted.
+    is_listed: bool,
+    listing: Listing,
+    /// When the list of tools was last complete: the controller had not restarted.
+    checked: Instant,
+    /// For how long after that noise causes no check. Doubles, since some controllers print noise without end.
+    recheck_after: Duration,
+    /// Changed lists that were asked for without a pause.
+    relists: u8,
+    /// A line that was too long came since the last request.
+    has_long_line: bool,
+    /// The list has changed, and is asked for after a pause.
+    is_outdated: bool,
+    news: Option<News>,
+}
+
+/// A change that is logged, and published if people should know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// The controller can be called.
+    Ready {
+        /// At which it was reached; the first is 1.
+        attempt: usize,
+    },
+    /// An attempt failed; there will be another.
+    Failed {
+        /// The first is 1.
+        attempt: usize,
+        /// Why.
+        why: Loss,
+        /// Until the next one.
+        delay: Duration,
+    },
+    /// The last of the quick attempts failed.
+    Degraded(Loss),
+    /// A controller that could be called is gone.
+    Lost(Loss),
+}
+
+/// What to do about a message.
+#[derive(Debug)]
+pub enum Reaction<'m> {
+    /// Nothing.
+    Done,
+    /// Send this.
+    Reply(Outgoing<'m>),
+    /// Hand it to the caller of this request, which is not the client's own.
+    Answer(Id),
+}
+
+/// The largest number of a first request: all that follow are still exact in every JSON reader.
+const MOST_FIRST_ID: Id = 0x0FFF_FFFF;
+
+#[derive(Debug)]
+enum Phase {
+    /// For the next attempt.
+    Waiting { until: Instant },
+    /// `initialize` or `server/discover` was sent.
+    Greeting { id: Id, until: Instant },
+    /// It was answered.
+    Greeted,
+    /// The list of tools is wanted.
+    Unlisted,
+    /// `tools/list` was sent.
+    Listing { id: Id, until: Instant },
+    /// The list is complete. If nothing is received until then, a ping is due.
+    Ready { until: Instant },
+    /// `ping` was sent.
+    Pinging { id: Id, until: Instant },
+}
+
+impl Client {
+    /// Makes its first attempt at once. Its numbers begin at a random place, which `seed` decides: a late answer to what a
+    /// hub asked before it restarted must not match.
+    pub const fn new(seed: u64) -> Self {
+        Self {
+            phase: Phase::Waiting { until: Instant::MIN },
+            dialect: Dialect::FIRST,
+            failures: 0,
+            last_id: (seed as Id) & MOST_FIRST_ID,
+            controller: Controller::UNKNOWN,
+            is_listed: false,
+            listing: Listing::NEW,
+            checked: Instant::MIN,
+            recheck_after: limits::LINK_TIMEOUT,
+            relists: 0,
+            has_long_line: false,
+            is_outdated: false,
+            news: None,
+        }
+    }
+
+    /// Whether the controller can be called.
+    pub const fn state(&self) -> LinkState {
+        if self.is_listed {
+            LinkState::Ready
+        } else if self.failures >= limits::LINK_ATTEMPTS.len() {
+            LinkState::Degraded
+        } else {
+            LinkState::Connecting
+        }
+    }
+
+    /// Who the controller is, as far as it said.
+    pub const fn controller(&self) -> &Controller {
+        &self.controller
+    }
+
+    /// Whether every request has to name the client.
+    pub fn is_stateless(&self) -> bool {
+        self.dialect == Dialect::Stateless
+    }
+
+    /// What has happened since the last call.
+    pub const fn take_news(&mut self) -> Option<News> {
+        self.news.take()
+    }
+
+    /// A number for a request.
+    pub const fn next_id(&mut self) -> Id {
+        self.has_long_line = false;
+        self.last_id = self.last_id.wrapping_add(1);
+        self.last_id
+    }
+
+    /// When [`poll`](Self::poll) has something to do even if no message comes.
+    pub const fn deadline(&self) -> Instant {
+        match self.phase {
+            Phase::Waiting { until }
+            | Phase::Greeting { until, .. }
+            | Phase::Listing { until, .. }
+            | Phase::Ready { until }
+            | Phase::Pinging { until, .. } => until,
+            Phase::Greeted | Phase::Unlisted => Instant::MIN,
+        }
+    }
+
+    /// The next message to send, if one is due. A controller that is `busy` with a call may answer as late as a call: some
+    /// do one thing after the other.
+    pub fn poll(&mut self, now: Instant, busy: bool, registry: &Registry) -> Option<Outgoing<'_>> {
+        match self.phase {
+            // The old list stays in use.
+            Phase::Listing { until, .. } if now >= until && self.is_listed && self.has_long_line => {
+                warn!("controller: its list of tools is too long to be read; the one from before counts");
+                self.phase = Phase::Ready { until: now + limits::LINK_PING };
+            }
+            Phase::Greeting { until, .. } | Phase::Listing { until, .. } | Phase::Pinging { until, .. }
+                if now >= until =>
+            {
+                let why = if self.has_long_line { Loss::TooLong } else { Loss::Silent };
+                self.lost(now, why, registry);
+                // The news is reported before the next attempt.
+                return None;
+            }
+            Phase::Ready { until } if now >= until && self.is_outdated => self.list(),
+            _ => {}
+        }
+        let patience = if busy { limits::TOOL_TIMEOUT } else { limits::LINK_TIMEOUT };
+        let until = now + if self.is_listed { patience } else { limits::LINK_TIMEOUT };
+        match self.phase {
+            Phase::Waiting { until: start } if now >= start => {
+                let id = self.next_id();
+                self.phase = Phase::Greeting { id, until };
+                Some(match self.dialect {
+                    Dialect::Handshake(version) => Outgoing::Initialize(id, version),
+                    Dialect::Stateless => Outgoing::Discover(id),
+                })
+            }
+            Phase::Greeted => {
+                self.phase = Phase::Unlisted;
+                Some(Outgoing::Initialized)
+            }
+            Phase::Unlisted => {
+                let id = self.next_id();
+                self.phase = Phase::Listing { id, until };
+                let stateless = self.is_stateless();
+                Some(Outgoing::ListTools { id, cursor: self.listing.cursor.as_deref(), stateless })
+            }
+            Phase::Ready { until: ping } if now >= ping => {
+                let id = self.next_id();
+                self.phase = Phase::Pinging { id, until };
+                Some(Outgoing::Ping(id))
+            }
+            _ => None,
+        }
+    }
+
+    /// A message came. The tools it lists go into `registry`.
+    pub fn receive<'m>(&mut self, now: Instant, message: Incoming<'m>, registry: &Registry) -> Reaction<'m> {
+        if let Phase::Ready { until } = &mut self.phase
+            && !self.is_outdated
+        {
+            *until = now + limits::LINK_PING;
+        }
+        match message {
+            Incoming::Request { id, method } if method == *"ping" => {
+                return Reaction::Reply(Outgoing::Pong(id));
+            }
+            Incoming::Request { id, .. } => return Reaction::Reply(Outgoing::Unknown(id)),
+            Incoming::Notification { method, params } => self.notified(now, &method, params),
+            Incoming::Result { id: Some(id), result } => return self.answered(now, id, result, registry),
+            Incoming::Result { id: None, .. } => {
+                debug!("controller: an answer without a number of the hub's")
+            }
+            Incoming::Error { id, error } => return self.refused(now, id, &error, registry),
+        }
+        Reaction::Done
+    }
+
+    /// A line came that is not JSON-RPC. The controller may have restarted and need a new handshake: asking for its list
+    /// of tools shows it.
+    pub fn noticed_noise(&mut self, now: Instant) {
+        if now.saturating_duration_since(self.checked) >= self.recheck_after {
+            self.recheck_after = (self.recheck_after * 2).min(limits::LINK_DOUBT_LONGEST);
+            self.check();
+        }
+    }
+
+    /// A line came that was too long to be read. It may have been the answer to the client's request.
+    pub const fn noticed_long_line(&mut self) {
+        self.has_long_line = true;
+    }
+
+    fn check(&mut self) {
+        if let Phase::Ready { .. } | Phase::Pinging { .. } = self.phase {
+            debug!("controller: checking that it has not restarted");
+            self.list();
+        }
+    }
+
+    /// The line to the controller is gone, or does not take what is sent. Its tools leave `registry`.
+    pub fn lost(&mut self, now: Instant, why: Loss, registry: &Registry) {
+        let was_ready = core::mem::take(&mut self.is_listed);
+        self.controller = Controller::default();
+        self.dialect = Dialect::FIRST;
+        self.is_outdated = false;
+        registry.controller_left("The controller is not connected.");
+        let delay = match self.phase {
+            _ if was_ready => {
+                self.failures = 0;
+                self.news = Some(News::Lost(why));
+                limits::LINK_ATTEMPTS.first().copied()
+            }
+            Phase::Waiting { .. } => return,
+            _ => {
+                self.failures = self.failures.saturating_add(1);
+                let next = limits::LINK_ATTEMPTS.get(self.failures).copied();
+                match next {
+                    Some(delay) => self.news = Some(News::Failed { attempt: self.failures, why, delay }),
+                    None if self.failures == limits::LINK_ATTEMPTS.len() => {
+                        self.news = Some(News::Degraded(why))
+                    }
+                    None => debug!("controller: still not reached ({})", why.text()),
+                }
+                next
+            }
+        };
+        self.phase = Phase::Waiting { until: now + delay.unwrap_or(limits::LINK_SLOW_RETRY) };
+    }
+
+    fn notified(&mut self, now: Instant, method: &Text<'_>, params: Option<Value<'_>>) {
+        if *method == *"notifications/message" {
+            return log_message(params);
+        }
+        if *method != *"notifications/tools/list_changed" {
+            return;
+        }
+        match self.phase {
+            Phase::Ready { .. } | Phase::Pinging { .. } => self.list_again(now),
+            // Not asked for yet, or asked for again once this list is complete.
+            _ => self.listing.is_stale = true,
+        }
+    }
+
+    fn answered<'m>(&mut self, now: Instant, id: Id, result: Value<'m>, registry: &Registry) -> Reaction<'m> {
+        match self.phase {
+            Phase::Greeting { id: asked, .. } if asked == id => self.greeted(now, result, registry),
+            Phase::Listing { id: asked, .. } if asked == id => self.listed(now, result, registry),
+            Phase::Pinging { id: asked, .. } if asked == id => {
+                self.phase = Phase::Ready { until: now + limits::LINK_PING };
+            }
+            _ => return Reaction::Answer(id),
+        }
+        Reaction::Done
+    }
+
+    fn refused<'m>(
+        &mut self,
+        now: Instant,
+        id: Option<Id>,
+        error: &RpcError<'_>,
+        registry: &Registry,
+    ) -> Reaction<'m> {
+        // Without a number it may be about a call; before there can be any, it is about the handshake.
+        let is_about = |asked| id.map_or(!self.is_listed, |id| id == asked);
+        match self.phase {
+            Phase::Greeting { id: asked, .. } if is_about(asked) => {
+                self.greeting_refused(now, error, registry);
+            }
+            Phase::Listing { id: asked, .. } if is_about(asked) => self.listing_refused(now, error, registry),
+            // An error is a sign of life, too.
+            Phase::Pinging { id: asked, .. } if is_about(asked) => {
+                self.phase = Phase::Ready { until: now + limits::LINK_PING };
+            }
+            _ => match id {
+                Some(id) => {
+                    if error.wants_handshake() {
+                        // The call was refused, so nothing has happened; the next one needs a handshake first.
+                        self.check();
+                    }
+                    return Reaction::Answer(id);
+                }
+                None => error!("controller: reports \"{}\"", error.words().as_str()),
+            },
+        }
+        Reaction::Done
+    }
+}
+
+/// Logs a message that the controller has for the hub's log.
+fn log_message(params: Option<Value<'_>>) {
+    let Some(params) = params else { return };
+    let data = params.get("data").unwrap_or(params);
+    let words: String<{ limits::QUOTE }> = match data.as_text() {
+        Some(text) => text.excerpt(),
+        None => one_line(&data.text()),
+    };
+    let level: String<16> = params
+        .get("level")
+        .and_then(|level| level.as_text())
+        .map(|level| level.excerpt())
+        .unwrap_or_default();
+    match level.as_str() {
+        "debug" => debug!("controller says: {}", words.as_str()),
+        "warning" => warn!("controller says: {}", words.as_str()),
+        "error" | "critical" | "alert" | "emergency" => error!("controller says: {}", words.as_str()),
+        _ => info!("controller says: {}", words.as_str()),
+    }
+}
