@@ -7,7 +7,7 @@ use hyper::body::Bytes;
 use hyper::header::{self, HeaderValue};
 use hyper::{Method, Request, Uri};
 
-use super::service::{Service, Web as _};
+use super::service::{Service, ServiceExt as _};
 
 /// What the relay calls itself.
 pub(super) const USER_AGENT: &str = concat!("hearthwave-relay/", env!("CARGO_PKG_VERSION"));
@@ -92,7 +92,7 @@ impl Endpoint {
         check_url(url)?;
         let (version, rest) = service.path();
         let bare = url.trim_end_matches('/');
-        let is_server_alone = bare.split_once("://").is_some_and(|(_, place)| !place.contains('/'));
+        let is_server_alone = bare.split_once("://").is_some_and(|(_, rest)| !rest.contains('/'));
         let whole = if is_server_alone {
             format!("{bare}{version}{rest}")
         } else if bare.ends_with(version) {
@@ -110,7 +110,7 @@ impl Endpoint {
     }
 
     /// Host and port, for people.
-    pub fn place(&self) -> &str {
+    pub fn authority(&self) -> &str {
         self.uri.authority().map_or("", |authority| authority.as_str())
     }
 

@@ -23,8 +23,6 @@ mod failure;
 mod http;
 mod hubs;
 mod model;
-pub mod options;
-mod patient;
 mod recent;
 mod request;
 mod retry;
@@ -32,15 +30,16 @@ mod search;
 mod service;
 mod session;
 mod work;
+mod write_timeout;
 
-use crate::hub::random_seed;
-use crate::options::BrokerUrl;
+use crate::network::BrokerUrl;
+use crate::random::random_seed;
 
 pub use endpoint::{Endpoint, Key};
 pub use http::Http;
 pub use model::{Model, Models};
 pub use search::SearchUrl;
-pub use service::{Service, Web};
+pub use service::{Service, ServiceExt};
 pub use session::{Unfit, run};
 
 /// How a relay is to be.
@@ -63,19 +62,13 @@ pub struct Settings {
 impl Settings {
     /// A relay with these models and a name of its own, whose broker is in this process.
     pub fn in_memory(models: Models) -> Self {
-        let broker = BrokerUrl { host: "in-memory".into(), port: 1883, login: None };
         Self {
-            broker,
-            client_id: new_client_id(),
+            broker: BrokerUrl::in_memory(),
+            client_id: format!("hearthwave-relay-{:016x}", random_seed()),
             models,
             search: None,
             http: Http::over_network(),
             seed: random_seed(),
         }
     }
-}
-
-/// A name that no other relay has.
-fn new_client_id() -> String {
-    format!("hearthwave-relay-{:016x}", random_seed())
 }

@@ -1,4 +1,4 @@
-//! What stands behind the services.
+//! The models behind the services.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use super::endpoint::Endpoint;
 use super::service::Service;
 
-/// Who answers for a service.
+/// The model behind a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Model {
     /// A server.
@@ -15,27 +15,27 @@ pub enum Model {
     Demo,
 }
 
-/// Who answers for which service.
+/// The model behind each service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Models(BTreeMap<Service, Model>);
 
 impl Models {
-    /// Who answers for a service, if anybody does.
+    /// The model of a service, if it is served.
     pub fn get(&self, service: Service) -> Option<&Model> {
         self.0.get(&service)
     }
 
-    /// From now on this one answers for the service.
+    /// Sets the model of a service.
     pub fn set(&mut self, service: Service, model: Model) {
         self.0.insert(service, model);
     }
 
-    /// The demo model answers for every service.
+    /// The demo model for every service.
     pub fn demo() -> Self {
         Self(Service::ALL.into_iter().map(|service| (service, Model::Demo)).collect())
     }
 
-    /// Whether nobody answers for anything.
+    /// Whether no service is served.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -46,7 +46,7 @@ impl Models {
     }
 }
 
-/// The services, for people.
+/// The names of the services, for people.
 impl fmt::Display for Models {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_empty() {

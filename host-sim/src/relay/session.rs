@@ -13,8 +13,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::Settings;
 use super::desk::{Desk, Lost};
-use super::patient::Patient;
 use super::work::Work;
+use super::write_timeout::WriteTimeout;
 use crate::network::Network;
 
 /// The largest packet from the broker: what brokers usually pass at most. Requests of hubs have some ten KiB.
@@ -70,7 +70,7 @@ pub async fn run(network: Network, settings: &Settings, stop: impl Future<Output
     loop {
         let connecting = async {
             let io = network.dial(&broker.host, broker.port).await.map_err(|error| error.text())?;
-            match timeout(CONNECT_WITHIN, session.connect(Patient(io))).await {
+            match timeout(CONNECT_WITHIN, session.connect(WriteTimeout(io))).await {
                 Ok(Ok(connection)) => Ok(connection),
                 Ok(Err(error)) => Err(explain(&error)),
                 Err(_) => Err("it takes connections but does not speak MQTT 5; check the port"),

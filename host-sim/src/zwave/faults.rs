@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::chance::Chance;
 use super::fault::Fault;
 use super::noise;
+use crate::random::Random;
 
 /// Decides what goes wrong on the lines to one home. Cloning it gives another handle to the same, and everything can be
 /// switched while the home is served. At first nothing goes wrong.
@@ -35,7 +35,7 @@ struct State {
 #[derive(Debug)]
 struct Rule {
     /// Its own, so that the order in which lines of both directions pass does not matter.
-    chance: Chance,
+    random: Random,
     rate: f64,
     /// How often it is to happen whatever the rate is.
     due: u32,
@@ -66,8 +66,8 @@ impl Faults {
     /// No faults; the seed decides the details of those to come.
     pub fn new(seed: u64) -> Self {
         let rule = |fault: Fault| {
-            let chance = Chance::new(seed.wrapping_add((fault as u64) << 32));
-            Rule { chance, rate: 0.0, due: 0, count: 0 }
+            let random = Random::new(seed.wrapping_add((fault as u64) << 32));
+            Rule { random, rate: 0.0, due: 0, count: 0 }
         };
         let state = State { faults: Fault::ALL.map(rule), loose_until: None, dies_answering: false };
         Self(Arc::new(Shared { state: Mutex::new(state), restarts: watch::Sender::new(0) }))
@@ -152,10 +152,10 @@ impl Faults {
         if !state.strikes(Fault::Reset) {
             return Delivery::Arrives;
         }
-        let chance = &mut state.rule(Fault::Reset).chance;
-        match chance.below(3) {
+        let random = &mut state.rule(Fault::Reset).random;
+        match random.below(3) {
             0 => Delivery::RestartBefore,
-            1 => Delivery::RestartAfter(Duration::from_millis(chance.below(200))),
+            1 => Delivery::RestartAfter(Duration::from_millis(random.below(200))),
             _ => {
                 state.dies_answering = true;
                 Delivery::Arrives
@@ -170,7 +170,7 @@ impl Faults {
             return Vec::new();
         }
         if std::mem::take(&mut state.dies_answering) {
-            let (head, _) = halves(&line, &mut state.rule(Fault::Reset).chance);
+            let (head, _) = halves(&line, &mut state.rule(Fault::Reset).random);
             return vec![Step::Write(head.into()), Step::Restart];
         }
         if state.strikes(Fault::Closed) {
@@ -181,27 +181,27 @@ impl Faults {
         }
         let mut steps = Vec::new();
         if state.strikes(Fault::Garbage) {
-            steps.push(Step::Write(noise::garbage(&mut state.rule(Fault::Garbage).chance)));
+            steps.push(Step::Write(noise::garbage(&mut state.rule(Fault::Garbage).random)));
         }
         if state.strikes(Fault::WrongId) {
-            steps.push(Step::Write(noise::stray_answer(&mut state.rule(Fault::WrongId).chance)));
+            steps.push(Step::Write(noise::stray_answer(&mut state.rule(Fault::WrongId).random)));
         }
         if state.strikes(Fault::LongLine) {
-            steps.push(Step::Write(noise::long_line(&mut state.rule(Fault::LongLine).chance)));
+            steps.push(Step::Write(noise::long_line(&mut state.rule(Fault::LongLine).random)));
         }
         if state.strikes(Fault::HalfLine) {
-            let chance = &mut state.rule(Fault::HalfLine).chance;
-            let mut half = halves(&line, chance).0.to_vec();
-            if chance.happens(0.5) {
+            let random = &mut state.rule(Fault::HalfLine).random;
+            let mut half = halves(&line, random).0.to_vec();
+            if random.happens(0.5) {
                 half.push(b'\n');
             }
             steps.push(Step::Write(half));
             return steps;
         }
         if state.strikes(Fault::Slowness) {
-            let chance = &mut state.rule(Fault::Slowness).chance;
-            let (head, tail) = halves(&line, chance);
-            let mut pause = || Step::Wait(Duration::from_millis(100 + chance.below(900)));
+            let random = &mut state.rule(Fault::Slowness).random;
+            let (head, tail) = halves(&line, random);
+            let mut pause = || Step::Wait(Duration::from_millis(100 + random.below(900)));
             steps.extend([pause(), Step::Write(head.into()), pause(), Step::Write(tail.into())]);
         } else {
             steps.push(Step::Write(line.clone()));
@@ -216,8 +216,8 @@ impl Faults {
     pub(super) fn boot(&self) -> (Duration, Vec<u8>) {
         let mut state = self.state();
         state.dies_answering = false;
-        let chance = &mut state.rule(Fault::Reset).chance;
-        (Duration::from_millis(200 + chance.below(800)), noise::boot_log(chance))
+        let random = &mut state.rule(Fault::Reset).random;
+        (Duration::from_millis(200 + random.below(800)), noise::boot_log(random))
     }
 }
 
@@ -268,7 +268,7 @@ impl State {
     /// Whether a fault happens now.
     fn strikes(&mut self, fault: Fault) -> bool {
         let rule = self.rule(fault);
-        let strikes = rule.due > 0 || (rule.rate > 0.0 && rule.chance.happens(rule.rate));
+        let strikes = rule.due > 0 || (rule.rate > 0.0 && rule.random.happens(rule.rate));
         if strikes {
             rule.due = rule.due.saturating_sub(1);
             rule.count += 1;
@@ -289,14 +289,14 @@ impl State {
         if !self.strikes(Fault::Unplugged) {
             return false;
         }
-        let time = Duration::from_millis(500 + self.rule(Fault::Unplugged).chance.below(9500));
+        let time = Duration::from_millis(500 + self.rule(Fault::Unplugged).random.below(9500));
         self.loose_until = Some(now + time);
         true
     }
 }
 
 /// A line in two, neither of which is empty or the end of the line alone.
-fn halves<'l>(line: &'l [u8], chance: &mut Chance) -> (&'l [u8], &'l [u8]) {
-    let cut = 1 + chance.index(line.len().saturating_sub(2));
+fn halves<'l>(line: &'l [u8], random: &mut Random) -> (&'l [u8], &'l [u8]) {
+    let cut = 1 + random.index(line.len().saturating_sub(2));
     line.split_at(cut.min(line.len()))
 }

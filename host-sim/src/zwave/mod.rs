@@ -5,7 +5,6 @@
 //! [`Home`] is all of it in one handle. What reaches the controller is in its [`Record`].
 
 mod arguments;
-mod chance;
 mod device;
 mod fault;
 mod faults;
@@ -14,12 +13,11 @@ mod house;
 mod inventory;
 mod names;
 mod noise;
-pub mod options;
 mod pace;
-pub mod place;
 mod record;
 mod server;
 mod tools;
+pub mod transport;
 mod wire;
 
 #[cfg(test)]

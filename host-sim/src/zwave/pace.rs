@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use super::chance::Chance;
+use crate::random::Random;
 
 /// What the controller knows by itself, in milliseconds.
 const KNOWN: (u64, u64) = (2, 15);
@@ -29,27 +29,27 @@ pub(super) enum Errand {
 #[derive(Debug)]
 pub(super) struct Pace {
     /// None for a home in which nothing takes time.
-    chance: Option<Mutex<Chance>>,
+    random: Option<Mutex<Random>>,
 }
 
 impl Pace {
     pub(super) const fn real(seed: u64) -> Self {
-        Self { chance: Some(Mutex::new(Chance::new(seed))) }
+        Self { random: Some(Mutex::new(Random::new(seed))) }
     }
 
     pub(super) const fn fast() -> Self {
-        Self { chance: None }
+        Self { random: None }
     }
 
     /// The time that this errand takes.
     pub(super) fn time(&self, errand: Errand) -> Duration {
-        let Some(chance) = &self.chance else { return Duration::ZERO };
+        let Some(random) = &self.random else { return Duration::ZERO };
         let (least, most) = match errand {
             Errand::Known => KNOWN,
             Errand::Radio => RADIO,
             Errand::Dead => DEAD,
         };
-        let more = chance.lock().expect("no holder panics").below(most - least + 1);
+        let more = random.lock().expect("no holder panics").below(most - least + 1);
         Duration::from_millis(least + more)
     }
 

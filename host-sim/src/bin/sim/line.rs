@@ -5,7 +5,8 @@ use std::time::Duration;
 use host_sim::caller::{NoAnswer, ask};
 use host_sim::hub::Settings;
 use host_sim::network::Network;
-use host_sim::options::{Llm, Options};
+use host_sim::options::Llm;
+use host_sim::options::sim::Options;
 use serde_json::{Value, json};
 
 /// How long a question may take, from the start of the hub.
