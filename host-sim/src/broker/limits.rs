@@ -1,4 +1,4 @@
-//! What the broker holds at most, and what it gave up because of that.
+//! The limits of the broker, and the messages that it dropped because of them.
 
 use std::time::Duration;
 
