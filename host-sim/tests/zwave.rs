@@ -192,7 +192,7 @@ fn over_tcp_clients_come_and_go_and_share_the_home() {
     drop(running);
     let mut log = String::new();
     stderr.read_to_string(&mut log).expect("text");
-    assert!(log.contains("127.0.0.1:") && log.contains("is here"), "{log}");
+    assert!(log.contains("127.0.0.1:") && log.contains("connected"), "{log}");
 }
 
 /// Goes through a handshake and a call, twice, as a hub does that was restarted in between.

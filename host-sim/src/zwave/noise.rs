@@ -1,4 +1,4 @@
-//! What a line carries that nobody wants to hear.
+//! What a line carries beside messages: garbage, stray answers, long lines, boot logs.
 
 use serde_json::json;
 
@@ -61,7 +61,7 @@ pub(super) fn long_line(random: &mut Random) -> Vec<u8> {
     line
 }
 
-/// What a controller says when it starts. It does not care whether a line was broken off.
+/// What a controller writes when it starts, even in the middle of a line.
 pub(super) fn boot_log(random: &mut Random) -> Vec<u8> {
     let reason = ["POWERON_RESET", "RTCWDT_RTC_RESET", "SW_CPU_RESET"][random.index(3)];
     format!(

@@ -66,7 +66,7 @@ async fn serial(home: Home, port: &Port) -> Result<(), String> {
     }
 }
 
-/// A pseudo terminal does not get lost; what ends is a line that a fault closes.
+/// A pseudo terminal is never lost. When a fault closes the line, the next is served on it.
 async fn pty(home: Home, mut tty: Tty) -> Result<(), String> {
     loop {
         let (mut ours, theirs) = tokio::io::duplex(64 * 1024);
@@ -85,11 +85,11 @@ async fn tcp(home: Home, listener: TcpListener) -> Result<(), String> {
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                log::info!("zwave: {peer} is here");
+                log::info!("zwave: {peer} connected");
                 tokio::spawn(serve_peer(home.clone(), stream));
             }
             Err(error) => {
-                log::warn!("zwave: nobody can connect: {error}");
+                log::warn!("zwave: cannot accept a connection: {error}");
                 tokio::time::sleep(REOPEN).await;
             }
         }
@@ -100,5 +100,5 @@ async fn serve_peer(home: Home, stream: TcpStream) {
     // Small messages, each of which somebody waits for.
     let _ = stream.set_nodelay(true);
     home.serve(stream).await;
-    log::info!("zwave: a client is gone");
+    log::info!("zwave: a client disconnected");
 }
