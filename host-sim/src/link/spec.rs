@@ -1,4 +1,4 @@
-//! What a person chose for the far end of the line.
+//! Names the far end of the line, as people write it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,9 +13,9 @@ use crate::tty::Port;
 pub enum Spec {
     /// The simulated controller, in this process.
     Sim,
-    /// What this command says and hears on its stdout and stdin; a shell runs it.
+    /// The stdin and stdout of this command, which a shell runs.
     Exec(String),
-    /// Whoever listens there.
+    /// A TCP connection.
     Tcp {
         /// Its name or address.
         host: String,
@@ -27,7 +27,7 @@ pub enum Spec {
 }
 
 impl Spec {
-    /// What to check when nobody answers there.
+    /// What to check when there is no answer.
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::Sim => "type 'plug' if the simulated controller is unplugged",
