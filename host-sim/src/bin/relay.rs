@@ -2,13 +2,13 @@
 
 use host_sim::logging::start_log;
 use host_sim::network::Network;
-use host_sim::options::{Command, environment, relay as options};
+use host_sim::options::{Parsed, environment, relay as options};
 use host_sim::relay::{self, Model};
 use tokio::signal::unix::{SignalKind, signal};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let settings = Command::or_exit(options::parse(std::env::args_os().skip(1), environment), "relay");
+    let settings = Parsed::or_exit(options::parse(std::env::args_os().skip(1), environment), "relay");
     start_log("info", true, None);
     for (service, model) in settings.models.iter() {
         match model {

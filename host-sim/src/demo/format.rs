@@ -41,13 +41,9 @@ impl Format for Service {
 
     fn write(self, conversation: &Conversation, reply: &Reply) -> Vec<u8> {
         let id = conversation.messages;
-        let text = match reply {
-            Reply::Words(words) => words.as_str(),
-            Reply::Calls(_) => "",
-        };
-        let calls = match reply {
-            Reply::Words(_) => &[][..],
-            Reply::Calls(calls) => calls,
+        let (text, calls) = match reply {
+            Reply::Words(words) => (words.as_str(), &[][..]),
+            Reply::Calls(calls) => ("", calls.as_slice()),
         };
         let model = &conversation.model;
         // About four bytes make a token.

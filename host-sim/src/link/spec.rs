@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use hub_core::SERIAL_HINT;
 
-use crate::tty::Port;
+use crate::tty::SerialPort;
 
 /// What is at the far end of the hub's serial line, written `sim`, `exec:COMMAND`, `tcp:HOST:PORT` or
 /// `serial:PATH[@BAUD]`.
@@ -23,7 +23,7 @@ pub enum Spec {
         port: u16,
     },
     /// A real serial port.
-    Serial(Port),
+    Serial(SerialPort),
 }
 
 impl Spec {
@@ -87,7 +87,7 @@ impl fmt::Display for Spec {
 
 #[cfg(test)]
 mod tests {
-    use super::{Port, Spec};
+    use super::{SerialPort, Spec};
 
     #[test]
     fn every_kind_is_read_and_shown() {
@@ -99,7 +99,7 @@ mod tests {
             ("tcp:[::1]:80", tcp("::1"), "[::1]:80"),
             (
                 "serial:/dev/ttyUSB0@9600",
-                Spec::Serial(Port { path: "/dev/ttyUSB0".into(), baud: 9600 }),
+                Spec::Serial(SerialPort { path: "/dev/ttyUSB0".into(), baud: 9600 }),
                 "/dev/ttyUSB0 at 9600 baud",
             ),
         ] {

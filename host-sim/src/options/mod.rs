@@ -14,16 +14,16 @@ use lexopt::prelude::*;
 
 pub use llm::Llm;
 
-/// What a command line asks for.
+/// A parsed command line.
 #[derive(Debug, PartialEq)]
-pub enum Command<T> {
+pub enum Parsed<T> {
     /// To run with these options.
     Run(T),
     /// To print a text and end.
     Print(String),
 }
 
-impl<T> Command<T> {
+impl<T> Parsed<T> {
     /// The options to run with. If there are none to run with, prints why, and ends the process.
     pub fn or_exit(parsed: Result<Self, lexopt::Error>, program: &str) -> T {
         match parsed {

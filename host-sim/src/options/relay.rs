@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use lexopt::prelude::*;
 
-use super::{Command, login, read, value};
+use super::{Parsed, login, read, value};
 use crate::network::BrokerUrl;
 use crate::relay::{Endpoint, Model, Models, SearchUrl, Service, ServiceExt as _, Settings};
 
@@ -39,7 +39,7 @@ type GivenUrl = (Option<Service>, String);
 pub fn parse(
     arguments: impl IntoIterator<Item = OsString>,
     variable: impl Fn(&str) -> Option<String>,
-) -> Result<Command<Settings>, lexopt::Error> {
+) -> Result<Parsed<Settings>, lexopt::Error> {
     let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
     let mut settings = Settings::in_memory(Models::default());
     settings.broker.host = "127.0.0.1".into();
@@ -61,11 +61,11 @@ pub fn parse(
         Ok(true)
     })?;
     if let Some(text) = text {
-        return Ok(Command::Print(text));
+        return Ok(Parsed::Print(text));
     }
     settings.broker.login = settings.broker.login.or_else(|| login(variable));
     settings.models = models(providers, has_demo, urls, variable)?;
-    Ok(Command::Run(settings))
+    Ok(Parsed::Run(settings))
 }
 
 fn models(
@@ -139,8 +139,8 @@ mod tests {
         let environment: std::collections::HashMap<&str, &str> = environment.iter().copied().collect();
         let lookup = |name: &str| environment.get(name).map(ToString::to_string);
         match parse(arguments.iter().map(OsString::from), lookup) {
-            Ok(Command::Run(settings)) => Ok(settings),
-            Ok(Command::Print(text)) => Err(text),
+            Ok(Parsed::Run(settings)) => Ok(settings),
+            Ok(Parsed::Print(text)) => Err(text),
             Err(error) => Err(error.to_string()),
         }
     }

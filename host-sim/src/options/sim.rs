@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use hub_core::HubId;
 use lexopt::prelude::*;
 
-use super::{Command, Llm, config, environment, login, read};
+use super::{Llm, Parsed, config, environment, login, read};
 use crate::hub::Settings;
 use crate::link::Spec;
 use crate::network::BrokerUrl;
@@ -93,7 +93,7 @@ impl Default for Options {
 
 impl Options {
     /// Reads the arguments of the program, its own name left out.
-    pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command<Self>, lexopt::Error> {
+    pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Parsed<Self>, lexopt::Error> {
         let mut options = Self::default();
         let mut file = None;
         let mut given: Vec<(&str, OsString)> = Vec::new();
@@ -109,7 +109,7 @@ impl Options {
             Ok(true)
         })?;
         if let Some(text) = text {
-            return Ok(Command::Print(text));
+            return Ok(Parsed::Print(text));
         }
         let mut names: Vec<&str> = given.iter().map(|(name, _)| *name).collect();
         if let Some(path) = &file {
@@ -134,7 +134,7 @@ impl Options {
             options.hub_id = format!("sim-{:04x}", random_seed() & 0xFFFF);
             options.is_temporary = true;
         }
-        Ok(Command::Run(options))
+        Ok(Parsed::Run(options))
     }
 
     /// Sets an option by its name in a file. The error never shows the value: a password may be in it.
@@ -239,7 +239,7 @@ fn long(name: &str) -> String {
 mod tests {
     use super::*;
 
-    fn parse(arguments: &[&str]) -> Result<Command<Options>, String> {
+    fn parse(arguments: &[&str]) -> Result<Parsed<Options>, String> {
         Options::parse(arguments.iter().map(OsString::from)).map_err(|error| error.to_string())
     }
 
@@ -271,7 +271,7 @@ mod tests {
 
     fn options(arguments: &[&str]) -> Options {
         match parse(arguments) {
-            Ok(Command::Run(options)) => options,
+            Ok(Parsed::Run(options)) => options,
             other => panic!("{other:?}"),
         }
     }
@@ -305,7 +305,7 @@ mod tests {
         };
         let all = r#"{"hub_id":"attic","llm":"ollama:qwen3:8b","llm_url":"http://h:1","listen":"127.0.0.1:9",
                       "search_url":"http://h/{query}","state":"hub.bin","link":"tcp:h:7"}"#;
-        let Ok(Command::Run(options)) = with(all, &[]) else { panic!("wrong") };
+        let Ok(Parsed::Run(options)) = with(all, &[]) else { panic!("wrong") };
         assert_eq!((options.hub_id.as_str(), options.llm_url.as_deref()), ("attic", Some("http://h:1")));
         assert_eq!((options.listen, options.state), ("127.0.0.1:9".parse().ok(), Some("hub.bin".into())));
         assert_eq!(
@@ -313,7 +313,7 @@ mod tests {
             (SearchUrl::new("http://h/{query}").ok(), "tcp:h:7".parse().expect("a link"))
         );
         // What the file says of another model, or of a broker that is not there, is moot.
-        let Ok(Command::Run(options)) = with(all, &["--llm", "demo", "--hub-id", "hall", "--once", "hi"])
+        let Ok(Parsed::Run(options)) = with(all, &["--llm", "demo", "--hub-id", "hall", "--once", "hi"])
         else {
             panic!("wrong")
         };

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use lexopt::prelude::*;
 
-use super::{Command, read, value};
+use super::{Parsed, read, value};
 use crate::zwave::transport::Transport;
 use crate::zwave::{Fault, FaultRate, Home};
 
@@ -46,7 +46,7 @@ pub struct Options {
 
 impl Options {
     /// Reads the arguments of the program, its own name left out.
-    pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command<Self>, lexopt::Error> {
+    pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Parsed<Self>, lexopt::Error> {
         let mut options = Self { transport: Transport::Stdio, is_fast: false, faults: Vec::new(), seed: 0 };
         let mut transports = Vec::new();
         let text = read(arguments, HELP, |name, parser| {
@@ -65,7 +65,7 @@ impl Options {
             Ok(true)
         })?;
         if let Some(text) = text {
-            return Ok(Command::Print(text));
+            return Ok(Parsed::Print(text));
         }
         if transports.len() > 1 {
             return Err("--serial, --pty and --tcp exclude each other".into());
@@ -74,7 +74,7 @@ impl Options {
         if options.faults.iter().any(|rate| rate.fault == Fault::Closed && rate.rate >= 1.0) {
             return Err("--fault: a line that is always closed serves nobody; try closed:0.01".into());
         }
-        Ok(Command::Run(options))
+        Ok(Parsed::Run(options))
     }
 
     /// The home that is asked for, with its faults.
@@ -89,15 +89,15 @@ impl Options {
 
 #[cfg(test)]
 mod tests {
-    use super::{Command, Fault, FaultRate, HELP, Options, Transport};
+    use super::{Fault, FaultRate, HELP, Options, Parsed, Transport};
 
-    fn parse(line: &str) -> Result<Command<Options>, String> {
+    fn parse(line: &str) -> Result<Parsed<Options>, String> {
         Options::parse(line.split_whitespace().map(Into::into)).map_err(|error| error.to_string())
     }
 
     #[test]
     fn everything_at_once() {
-        let Ok(Command::Run(options)) =
+        let Ok(Parsed::Run(options)) =
             parse("--tcp [::1]:0 --fast --seed 7 --fault garbage --fault reset:0.01")
         else {
             panic!("refused");
@@ -131,6 +131,6 @@ mod tests {
         for fault in Fault::ALL {
             assert!(HELP.contains(fault.name()), "{fault}");
         }
-        assert_eq!(parse("--help"), Ok(Command::Print(HELP.into())));
+        assert_eq!(parse("--help"), Ok(Parsed::Print(HELP.into())));
     }
 }

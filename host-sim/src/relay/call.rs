@@ -8,12 +8,12 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::endpoint::Key;
 use super::failure::{Failure, describe_body, error_kind, error_message};
-use super::http::{Advice, Answer, Body, Broken, Http};
+use super::http::{Advice, Body, Http, HttpError, HttpReply};
 use super::retry::{Retries, is_transient};
 
 /// A call, without the request that it sends.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Call<'a> {
+pub(super) struct HttpCall<'a> {
     /// The service that is asked.
     pub(super) who: &'a str,
     /// Host and port of its server.
@@ -34,7 +34,7 @@ pub(super) struct Call<'a> {
 /// Dropping the future closes the connection; the server may go on.
 pub(super) async fn call(
     http: &Http,
-    call: &Call<'_>,
+    call: &HttpCall<'_>,
     compose: impl Fn() -> Request<Full<Bytes>>,
 ) -> (u32, Result<Vec<u8>, Failure>) {
     let mut retries = Retries::new(call.until, call.seed);
@@ -62,7 +62,7 @@ pub(super) async fn call(
 /// A failure and, if a retry may help, the server's advice about that.
 type Failed = (Failure, Option<Advice>);
 
-impl Call<'_> {
+impl HttpCall<'_> {
     fn who(&self) -> String {
         self.who.into()
     }
@@ -71,7 +71,7 @@ impl Call<'_> {
         Failure::Late { who: self.who(), after: self.received.elapsed() }
     }
 
-    fn accept(&self, answer: Answer) -> Result<Vec<u8>, Failure> {
+    fn accept(&self, answer: HttpReply) -> Result<Vec<u8>, Failure> {
         match answer.body {
             // The caller knows the hub and sets the limit.
             Body::Larger(bytes) => Err(Failure::TooLarge { who: self.who(), bytes, limit: 0 }),
@@ -85,7 +85,7 @@ impl Call<'_> {
         }
     }
 
-    fn refused(&self, answer: &Answer) -> Failed {
+    fn refused(&self, answer: &HttpReply) -> Failed {
         let body = match &answer.body {
             Body::Whole(body) => body.as_slice(),
             Body::Larger(_) => &[],
@@ -96,12 +96,14 @@ impl Call<'_> {
         (failure, is_transient.then_some(answer.advice))
     }
 
-    fn broken(&self, broken: Broken) -> Failed {
+    fn broken(&self, broken: HttpError) -> Failed {
         let (authority, who) = (self.authority.into(), self.who());
         match broken {
-            Broken::Before(why) => (Failure::Unreachable { who, authority, why }, Some(Advice::default())),
-            Broken::Untrusted(why) => (Failure::Unreachable { who, authority, why }, None),
-            Broken::Within(bytes) => (Failure::BrokenOff { who, bytes }, None),
+            HttpError::NoReply(why) => {
+                (Failure::Unreachable { who, authority, why }, Some(Advice::default()))
+            }
+            HttpError::Untrusted(why) => (Failure::Unreachable { who, authority, why }, None),
+            HttpError::BrokenOff(bytes) => (Failure::BrokenOff { who, bytes }, None),
         }
     }
 }

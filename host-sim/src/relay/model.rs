@@ -35,11 +35,6 @@ impl Models {
         Self(Service::ALL.into_iter().map(|service| (service, Model::Demo)).collect())
     }
 
-    /// Whether no service is served.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = (Service, &Model)> {
         self.0.iter().map(|(service, model)| (*service, model))
@@ -49,13 +44,7 @@ impl Models {
 /// The names of the services, for people.
 impl fmt::Display for Models {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_empty() {
-            return f.write_str("none");
-        }
-        for (index, service) in self.0.keys().enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
-            write!(f, "{comma}{}", service.name())?;
-        }
-        Ok(())
+        let names: Vec<_> = self.0.keys().map(|service| service.name()).collect();
+        if names.is_empty() { f.write_str("none") } else { f.write_str(&names.join(", ")) }
     }
 }

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout_at;
 
 use super::Settings;
-use super::call::{Call, call};
+use super::call::{HttpCall, call};
 use super::failure::{Failure, clean};
 use super::http::Http;
 use super::hubs::Hubs;
@@ -83,7 +83,7 @@ impl Work {
         };
         let payload = match model {
             Model::At(endpoint) => {
-                let one = Call {
+                let one = HttpCall {
                     who: service.name(),
                     authority: endpoint.authority(),
                     key: endpoint.key(),
@@ -111,7 +111,7 @@ impl Work {
     async fn ask_search(&self, request: &Request, report: &mut Report) -> Result<Vec<u8>, Failure> {
         let url = self.search.as_ref().ok_or(Failure::NoSearch)?;
         let query = search::query(&request.body)?;
-        let one = Call {
+        let one = HttpCall {
             who: "search",
             authority: &url.authority(),
             key: None,

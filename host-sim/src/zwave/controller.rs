@@ -142,20 +142,15 @@ impl Controller {
     async fn list(&self, room: Option<&str>, kind: Option<&str>) -> Result<Answer, String> {
         self.latency.wait(Operation::Cached).await;
         let devices = self.devices();
-        let room = match room {
-            Some(wanted) => {
-                let rooms = || devices.iter().map(|device| device.room);
-                match names::find(wanted, rooms()) {
-                    Some(room) => Some(room),
-                    None => {
-                        let mut near = names::near(wanted, rooms());
-                        near.dedup();
-                        return Err(not_found("Room", wanted, &near, "list_devices"));
-                    }
-                }
-            }
-            None => None,
+        let find_room = |wanted| {
+            let rooms = || devices.iter().map(|device| device.room);
+            names::find(wanted, rooms()).ok_or_else(|| {
+                let mut near = names::near(wanted, rooms());
+                near.dedup();
+                not_found("Room", wanted, &near, "list_devices")
+            })
         };
+        let room = room.map(find_room).transpose()?;
         let those: Vec<&Device> = devices
             .iter()
             .filter(|device| room.is_none_or(|room| device.room == room))

@@ -1,7 +1,7 @@
 //! The calls that reached the controller.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use rmcp::model::JsonObject;
 use serde_json::Value;
@@ -49,19 +49,23 @@ struct Calls {
 impl Record {
     /// All calls so far, the oldest first.
     pub fn calls(&self) -> Vec<Call> {
-        self.0.lock().expect("no holder panics").calls.iter().cloned().collect()
+        self.lock().calls.iter().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Calls> {
+        self.0.lock().expect("no holder panics")
     }
 
     /// Evicts all calls so far.
     pub fn clear(&self) {
-        let mut inner = self.0.lock().expect("no holder panics");
+        let mut inner = self.lock();
         inner.evicted += inner.calls.len();
         inner.calls.clear();
     }
 
     /// A call has come. It counts as cancelled when the entry is dropped before it ends.
     pub(super) fn enter(&self, id: Value, tool: &str, arguments: Option<JsonObject>) -> Entry {
-        let mut inner = self.0.lock().expect("no holder panics");
+        let mut inner = self.lock();
         if inner.calls.len() == CAPACITY {
             inner.calls.pop_front();
             inner.evicted += 1;
@@ -85,7 +89,7 @@ impl Entry {
     }
 
     fn set(&self, fate: Fate) {
-        let mut inner = self.record.0.lock().expect("no holder panics");
+        let mut inner = self.record.lock();
         let Some(index) = self.number.checked_sub(inner.evicted) else { return };
         if let Some(call) = inner.calls.get_mut(index)
             && call.fate == Fate::Running

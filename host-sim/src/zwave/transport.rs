@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
 use super::Home;
-use crate::tty::{Port, Tty};
+use crate::tty::{SerialPort, Tty};
 
 /// Before a serial port that was lost is opened again.
 const REOPEN: Duration = Duration::from_secs(1);
@@ -17,7 +17,7 @@ pub enum Transport {
     /// Stdin and stdout.
     Stdio,
     /// A serial port.
-    Serial(Port),
+    Serial(SerialPort),
     /// A new pseudo terminal.
     Pty,
     /// Connections to this address.
@@ -49,7 +49,7 @@ pub async fn serve(home: Home, transport: &Transport) -> Result<(), String> {
     }
 }
 
-async fn serial(home: Home, port: &Port) -> Result<(), String> {
+async fn serial(home: Home, port: &SerialPort) -> Result<(), String> {
     let mut tty = Tty::open(port).map_err(|error| error.to_string())?;
     eprintln!("zwave: serving on {port}");
     loop {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::io::{
     AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf,
 };
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 
 use super::faults::{Arrival, Faults, Step};
 use super::{Home, server};
@@ -41,7 +41,11 @@ pub(super) async fn serve(home: Home, stream: impl AsyncRead + AsyncWrite + Send
     let mut watch = faults.watch();
     let mut initialize = None;
     loop {
-        let Session { rx: from_server, tx: to_server, task } = Session::start(&home);
+        let (ours, theirs) = tokio::io::duplex(PIPE);
+        let (from_server, to_server) = tokio::io::split(ours);
+        // Dropping it ends the session.
+        let mut session = JoinSet::new();
+        session.spawn(server::serve(home.clone(), theirs));
         let mut to_hub = ToHub { lines: Lines::new(from_server), tx: &mut tx, faults: &faults };
         let mut from_hub =
             FromHub { lines: &mut lines, tx: to_server, faults: &faults, is_initialized: false };
@@ -64,7 +68,7 @@ pub(super) async fn serve(home: Home, stream: impl AsyncRead + AsyncWrite + Send
                 }
             }
         };
-        drop(task);
+        drop(session);
         match end {
             End::Closed => break,
             End::Over => {}
@@ -101,30 +105,6 @@ async fn boot<R: AsyncRead + Unpin>(
         }
     }
     tx.write_all(&words).await.is_ok() && tx.flush().await.is_ok()
-}
-
-/// One session of the server, which ends when its task is dropped.
-struct Session {
-    rx: ReadHalf<DuplexStream>,
-    tx: WriteHalf<DuplexStream>,
-    task: Task,
-}
-
-struct Task(JoinHandle<()>);
-
-impl Drop for Task {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-impl Session {
-    fn start(home: &Home) -> Self {
-        let (ours, theirs) = tokio::io::duplex(PIPE);
-        let task = Task(tokio::spawn(server::serve(home.clone(), theirs)));
-        let (rx, tx) = tokio::io::split(ours);
-        Self { rx, tx, task }
-    }
 }
 
 /// Carries the controller's lines to the hub.

@@ -15,7 +15,7 @@ use host_sim::hub::{self, Settings};
 use host_sim::link::{self, Spec};
 use host_sim::logging::start_log;
 use host_sim::network::Network;
-use host_sim::options::Command;
+use host_sim::options::Parsed;
 use host_sim::options::sim::Options;
 use host_sim::random::random_seed;
 use host_sim::relay;
@@ -30,7 +30,7 @@ type Failure = (i32, String);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let options = Command::or_exit(Options::parse(std::env::args_os().skip(1)), "sim");
+    let options = Parsed::or_exit(Options::parse(std::env::args_os().skip(1)), "sim");
     // A person wants to read the answers; a service's log is all there is to see.
     let is_brief = options.once.is_some() || std::io::stdin().is_terminal();
     start_log(if is_brief { "warn" } else { "info" }, !is_brief, Some(prompt::open_prompt));

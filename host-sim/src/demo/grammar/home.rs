@@ -170,29 +170,25 @@ pub(super) fn power(words: &[String]) -> Option<Intent> {
     if begins(words, &["is", "are", "what", "which", "who", "why", "when", "did", "was", "how"]) {
         return None;
     }
-    if verb.is_some() {
-        if let Some(target) = after(rest, "on") {
-            return intent(target, Power::On);
-        }
-        if let Some(target) = after(rest, "off") {
-            return intent(target, Power::Off);
-        }
+    let switched = |word: &String| match word.as_str() {
+        "on" => Some(Power::On),
+        "off" => Some(Power::Off),
+        _ => None,
+    };
+    if verb.is_some()
+        && let Some((first, target)) = rest.split_first()
+        && let Some(power) = switched(first)
+    {
+        return intent(target, power);
     }
     // "Lights off in the kitchen."
-    if let Some(at) = position(rest, &["in"]).filter(|at| *at > 1) {
-        let place = [&rest[..at - 1], &rest[at..]].concat();
-        match rest[at - 1].as_str() {
-            "on" => return intent(&place, Power::On),
-            "off" => return intent(&place, Power::Off),
-            _ => {}
-        }
+    if let Some(at) = position(rest, &["in"]).filter(|at| *at > 1)
+        && let Some(power) = switched(&rest[at - 1])
+    {
+        return intent(&[&rest[..at - 1], &rest[at..]].concat(), power);
     }
     let (last, target) = rest.split_last()?;
-    match last.as_str() {
-        "on" => intent(target, Power::On),
-        "off" | "out" => intent(target, Power::Off),
-        _ => None,
-    }
+    intent(target, if last == "out" { Power::Off } else { switched(last)? })
 }
 
 const VERBS: [&str; 4] = ["turn", "switch", "put", "shut"];
@@ -280,8 +276,7 @@ pub(super) fn devices(words: &[String]) -> Option<Intent> {
     let is_list = Target::new(rest).is_plural || question.starts_with("is any");
     // "What is open", "what is still on in the kitchen", "what is in the kitchen".
     let begins_so = begins(rest, &["in", "still", "currently"]);
-    let is_bare = question == "what is"
-        && (begins_so || rest.first().is_some() && self::condition(&rest[..1]).is_some());
+    let is_bare = question == "what is" && (begins_so || rest.get(..1).and_then(self::condition).is_some());
     if !is_list && !is_bare {
         return None;
     }
