@@ -44,7 +44,7 @@ async fn connect(host: &str, port: u16) -> Result<TcpStream, DialError> {
         for address in addresses {
             match TcpStream::connect(address).await {
                 Ok(stream) => {
-                    // Small packets, each of which somebody waits for.
+                    // Packets are small, and their sender waits for each.
                     let _ = stream.set_nodelay(true);
                     return Ok(stream);
                 }
@@ -108,7 +108,7 @@ impl BrokerUrl {
             }
             None => (None, rest),
         };
-        // An IPv6 address stands in brackets, since it has colons of its own.
+        // An IPv6 address is in brackets, since it has colons of its own.
         let (host, port) = match address.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
             Some((host, "")) => (host, None),
             Some((host, port)) => (host, Some(port.strip_prefix(':').unwrap_or(port))),

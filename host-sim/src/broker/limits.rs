@@ -72,7 +72,7 @@ impl Default for Limits {
     }
 }
 
-/// Messages that did not reach somebody they were meant for, by cause.
+/// Messages that did not reach one of their subscribers, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
     /// The session's queue was full.

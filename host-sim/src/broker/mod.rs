@@ -88,12 +88,12 @@ pub enum Output {
     Send(Bytes),
     /// Nothing, until [`Broker::take_changed`] names the connection.
     Wait,
-    /// Everything has been written: close the transport, and tell [`Broker::closed`].
+    /// Everything has been written: close the transport, and call [`Broker::closed`].
     Close,
 }
 
 impl Broker {
-    /// A broker that nobody is connected to.
+    /// A broker without connections.
     pub fn new(limits: Limits, access: Access) -> Self {
         Self {
             limits,

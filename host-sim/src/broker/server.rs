@@ -87,7 +87,7 @@ enum Farewell {
 }
 
 impl Server {
-    /// Starts a broker that nobody can reach yet.
+    /// Starts a broker without a listener.
     ///
     /// # Panics
     ///
@@ -109,7 +109,7 @@ impl Server {
         Self { handle: Arc::new(Handle { shared }) }
     }
 
-    /// Accepts TCP connections at `address`, and says at which one: port 0 stands for any free port.
+    /// Accepts TCP connections at `address`, and returns the actual one: port 0 means any free port.
     pub fn listen(&self, address: SocketAddr) -> io::Result<SocketAddr> {
         let shared = &self.handle.shared;
         let mut inner = shared.lock();

@@ -19,7 +19,7 @@ use super::will::Will;
 #[derive(Debug, Default)]
 pub(super) struct Session {
     pub(super) connection: Option<ConnectionId>,
-    /// By filter, as it stands in SUBSCRIBE.
+    /// By the filter of the SUBSCRIBE.
     pub(super) subscriptions: BTreeMap<String, Subscription>,
     queue: VecDeque<Delivery>,
     /// In the order of sending, which is the order of sending again.

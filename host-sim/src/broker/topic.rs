@@ -42,7 +42,7 @@ pub(super) fn matches(topic: &str, filter: &str) -> bool {
     }
 }
 
-/// A filter as it stands in SUBSCRIBE, taken apart.
+/// The filter of a SUBSCRIBE, parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Filter<'a> {
     /// The members of a group share its messages.

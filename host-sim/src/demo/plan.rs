@@ -12,7 +12,7 @@ use super::speech::list;
 /// What an intent needs.
 #[derive(Debug, PartialEq)]
 pub(super) enum Plan {
-    /// These calls; their results answer it, or tell the next ones.
+    /// These calls; their results answer it, or lead to the next ones.
     Calls(Vec<ToolCall>),
     /// Only words.
     Say(String),

@@ -77,7 +77,7 @@ fn value<T>(
     parse(&text).map_err(|error| format!("--{name}: {error}").into())
 }
 
-/// The login at the broker that stands in the environment, where `variable` looks up a name.
+/// The broker's login from the environment, where `variable` looks up a name.
 fn login(variable: impl Fn(&str) -> Option<String>) -> Option<(String, String)> {
     let user = variable("HEARTHWAVE_BROKER_USER").filter(|user| !user.is_empty())?;
     Some((user, variable("HEARTHWAVE_BROKER_PASSWORD").unwrap_or_default()))

@@ -30,7 +30,7 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(45);
 /// Bytes of a good reply that are kept: more than any hub takes.
 const KEPT: usize = 1024 * 1024;
-/// Bytes of a reply that are counted to tell how large it is.
+/// Bytes of a reply that are counted, for the error about its size.
 const COUNTED: u64 = 64 * 1024 * 1024;
 /// Bytes of an error that are looked at.
 const ERROR_KEPT: u64 = 64 * 1024;

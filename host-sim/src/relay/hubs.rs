@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-/// Bytes of a reply that a hub takes if it does not say.
+/// Bytes of a reply that a hub takes, unless its `info` has a limit.
 pub(super) const USUAL_LIMIT: usize = 8192;
 
 /// Hubs that are remembered. More than these have the usual limit.

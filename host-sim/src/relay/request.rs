@@ -17,7 +17,7 @@ pub(super) const INFO: &str = "hearthwave/+/info";
 const USUAL_DEADLINE: Duration = Duration::from_secs(60);
 /// The same for a search: hubs wait less for it.
 const SEARCH_DEADLINE: Duration = Duration::from_secs(20);
-/// How long a hub may wait, whatever it says: the slowest models take some minutes.
+/// How long a hub may wait at most: the slowest models take some minutes.
 const LONGEST_DEADLINE: Duration = Duration::from_secs(600);
 /// The part of the hub's time that is left for the reply to travel.
 const TRAVEL: Duration = Duration::from_millis(500);
@@ -122,7 +122,7 @@ fn can_be_answered(topic: &str) -> bool {
     !topic.is_empty() && !topic.starts_with('$') && !topic.contains(['+', '#', '\0']) && !is_request
 }
 
-/// How long the hub still waits, if the request says so: the less of the broker's countdown and the hub's own words.
+/// How long the hub still waits, if the request says so: the smaller of Message Expiry Interval and `deadline_ms`.
 fn deadline(message: &InboundPublish<'_>) -> Option<Duration> {
     let properties = message.properties();
     let said = properties.iter().filter_map(|property| match property {

@@ -87,7 +87,7 @@ pub(super) fn digest(reply: &[u8]) -> Option<Vec<u8>> {
         let snippet = text(&["content", "snippet", "description"], SNIPPET);
         results.push(json!({ "title": title, "url": url, "snippet": snippet }));
         let longer = written(&results);
-        // One that does not fit does not stand in the way of shorter ones.
+        // One that does not fit is left out; a later, shorter one may fit.
         if longer.len() > ANSWER {
             results.pop();
         } else {

@@ -32,7 +32,7 @@ pub enum Fault {
     Closed,
 }
 
-/// The text in an answer that answers nobody.
+/// The text of an answer to no request.
 pub const STRAY_ANSWER: &str = "an answer to nobody";
 
 impl Fault {

@@ -6,7 +6,7 @@ pub(super) fn find<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -
     names.into_iter().find(|name| name.to_lowercase() == wanted)
 }
 
-/// At most three of `names` that somebody who said `wanted` may have meant, the best first.
+/// At most three of `names` that are similar to `wanted`, the best first.
 pub(super) fn near<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     // Longer texts are not names.
     let wanted: Vec<char> = wanted.trim().to_lowercase().chars().take(64).collect();

@@ -31,7 +31,7 @@ pub(super) fn garbage(random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// An answer to a request that nobody made.
+/// An answer to a request that was never sent.
 pub(super) fn stray_answer(random: &mut Random) -> Vec<u8> {
     let number = random.below(1000);
     let id = match random.below(5) {

@@ -97,7 +97,7 @@ async fn tcp(home: Home, listener: TcpListener) -> Result<(), String> {
 }
 
 async fn serve_peer(home: Home, stream: TcpStream) {
-    // Small messages, each of which somebody waits for.
+    // Messages are small, and their sender waits for each.
     let _ = stream.set_nodelay(true);
     home.serve(stream).await;
     log::info!("zwave: a client disconnected");

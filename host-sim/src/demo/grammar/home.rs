@@ -217,7 +217,7 @@ fn condition(words: &[String]) -> Option<Condition> {
     })
 }
 
-/// Words that say what is asked, not about whom.
+/// The target of a question, without the words of the question.
 fn about(words: &[String]) -> Target {
     const ASKING: [&str; 29] = [
         "is",

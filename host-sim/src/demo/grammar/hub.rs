@@ -58,7 +58,7 @@ pub(super) fn search(words: &[String]) -> Option<Intent> {
     (!query.is_empty()).then_some(Intent::Search(query))
 }
 
-/// How things are at home, in a person's own words.
+/// "Status report", "how are things at home".
 pub(super) fn report(words: &[String]) -> Option<Intent> {
     const WHOLE: [&str; 10] = [
         "status",

@@ -43,7 +43,7 @@ pub(super) fn split(text: &str) -> Vec<String> {
     words
 }
 
-/// Whether the words begin like that; then what follows.
+/// The words after this beginning. None if they begin otherwise.
 pub(super) fn after<'a>(words: &'a [String], beginning: &str) -> Option<&'a [String]> {
     let mut rest = words;
     for wanted in beginning.split(' ') {
@@ -66,7 +66,7 @@ pub(super) fn begins(words: &[String], wanted: &[&str]) -> bool {
     words.first().is_some_and(|word| wanted.contains(&word.as_str()))
 }
 
-/// Where the first of these stands among the words.
+/// The position of the first of these among the words.
 pub(super) fn position(words: &[String], wanted: &[&str]) -> Option<usize> {
     words.iter().position(|word| wanted.contains(&word.as_str()))
 }
@@ -81,7 +81,7 @@ pub(super) fn number_by(words: &[String]) -> Option<f64> {
     last_number(&words[position(words, &["by"])?..])
 }
 
-/// Whether these stand in the words, side by side.
+/// Whether the words contain this phrase.
 pub(super) fn contains(words: &[String], phrase: &str) -> bool {
     (0..words.len()).any(|start| after(&words[start..], phrase).is_some())
 }
