@@ -1,16 +1,17 @@
-//! Somebody who asks a hub something over MQTT.
+//! A client that asks a hub over MQTT, with a connection of its own for each question.
 
 use std::time::Duration;
 
 use hub_core::Dial;
 use minimq::{
-    Buffers, ConfigBuilder, Connection, Error, Io, Op, Property, Publication, QoS, SubscriptionOptions,
-    TopicFilter,
+    Buffers, ConfigBuilder, Connection, Error, InboundPublish, Io, Op, Property, Publication, QoS,
+    SubscriptionOptions, TopicFilter,
 };
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout;
 
 use crate::hub::Settings;
 use crate::network::Network;
+use crate::random::random_seed;
 
 /// Packets of this size pass in either direction; a hub sends and takes far less.
 const PACKET: usize = 256 * 1024;
@@ -31,50 +32,77 @@ impl std::error::Error for NoAnswer {}
 ///
 /// Waits for the hub to be online first; both together take at most `patience`.
 pub async fn ask(
-    mut network: Network,
+    network: Network,
     settings: &Settings,
     name: &str,
     payload: &[u8],
     patience: Duration,
 ) -> Result<Vec<u8>, NoAnswer> {
-    connected(&mut network, settings, patience, async |connection, id| {
-        converse(connection, id, &settings.hub_id, name, payload).await
+    connected(network, settings, patience, async |connection, client_id| {
+        let availability = topic(settings, "availability");
+        let reply = format!("{client_id}/reply");
+        subscribe(connection, &[&availability, &reply]).await?;
+        receive(connection, |message| message.topic() == availability && message.payload() == b"online")
+            .await?;
+        let properties = [Property::ResponseTopic(&reply), Property::CorrelationData(b"1")];
+        let request = topic(settings, &format!("request/{name}"));
+        let publication = Publication::bytes(&request, payload).qos(QoS::AtLeastOnce).properties(&properties);
+        let _: Option<Op> = connection.publish(publication).await.map_err(no_answer)?;
+        receive(connection, |message| message.topic() == reply && message.correlation_data() == Some(b"1"))
+            .await
     })
     .await
 }
 
 /// Waits until the hub of `settings` knows whether its controller can be reached.
 pub async fn wait_for_controller(
-    mut network: Network,
+    network: Network,
     settings: &Settings,
     patience: Duration,
 ) -> Result<(), NoAnswer> {
-    connected(&mut network, settings, patience, async |connection, _| {
-        let info = format!("hearthwave/{}/info", settings.hub_id);
-        connection.subscribe(&[TopicFilter::new(&info)], &[]).await.map_err(broken)?;
-        loop {
-            let message = connection.recv().await.map_err(broken)?;
+    connected(network, settings, patience, async |connection, _| {
+        subscribe(connection, &[&topic(settings, "info")]).await?;
+        receive(connection, |message| {
             let info: serde_json::Value = serde_json::from_slice(message.payload()).unwrap_or_default();
-            if info["link"].as_str().is_some_and(|link| link != "connecting") {
-                return Ok(());
-            }
-        }
+            info["link"].as_str().is_some_and(|link| link != "connecting")
+        })
+        .await
     })
-    .await
+    .await?;
+    Ok(())
 }
 
-/// Takes back what the hub of `settings` left at the broker to be found by others, once the broker has noticed that it is
-/// gone.
-pub async fn forget(mut network: Network, settings: &Settings, patience: Duration) -> Result<(), NoAnswer> {
-    connected(&mut network, settings, patience, async |connection, _| {
-        let [availability, info] =
-            ["availability", "info"].map(|name| format!("hearthwave/{}/{name}", settings.hub_id));
-        connection.subscribe(&[TopicFilter::new(&availability)], &[]).await.map_err(broken)?;
-        while connection.recv().await.map_err(broken)?.payload() != b"offline" {}
-        for topic in [&availability, &info] {
-            let nothing = Publication::bytes(topic, b"").qos(QoS::AtLeastOnce).retain();
-            let op: Option<Op> =
-                connection.publish(nothing).await.map_err(|error| NoAnswer(error.to_string()))?;
+/// Hands every payload that the hub of `settings` publishes on `name` to `see`, until the connection ends.
+pub async fn watch(
+    network: Network,
+    settings: &Settings,
+    name: &str,
+    mut see: impl FnMut(&[u8]),
+) -> NoAnswer {
+    let watching = connected(network, settings, Duration::MAX, async |connection, _| {
+        subscribe(connection, &[&topic(settings, name)]).await?;
+        receive(connection, |message| {
+            see(message.payload());
+            false
+        })
+        .await
+    });
+    watching.await.err().unwrap_or_else(|| no_answer("nothing more comes"))
+}
+
+/// Removes the retained messages of the hub of `settings`, once the broker has noticed that the hub is gone.
+pub async fn remove_retained(
+    network: Network,
+    settings: &Settings,
+    patience: Duration,
+) -> Result<(), NoAnswer> {
+    connected(network, settings, patience, async |connection, _| {
+        let topics = ["availability", "info"].map(|name| topic(settings, name));
+        subscribe(connection, &[&topics[0]]).await?;
+        receive(connection, |message| message.payload() == b"offline").await?;
+        for topic in &topics {
+            let empty = Publication::bytes(topic, b"").qos(QoS::AtLeastOnce).retain();
+            let op: Option<Op> = connection.publish(empty).await.map_err(no_answer)?;
             while op.as_ref().is_some_and(|op| connection.is_pending(op)) {
                 connection.poll().await.map_err(broken)?;
             }
@@ -84,65 +112,57 @@ pub async fn forget(mut network: Network, settings: &Settings, patience: Duratio
     .await
 }
 
-/// Does something with a connection to the broker, whose client id it is told.
+fn topic(settings: &Settings, name: &str) -> String {
+    format!("hearthwave/{}/{name}", settings.hub_id)
+}
+
+/// Connects to the broker and calls `act` with the connection and its client id.
 async fn connected<T>(
-    network: &mut Network,
+    mut network: Network,
     settings: &Settings,
     patience: Duration,
     act: impl AsyncFnOnce(&mut Connection<'_, '_, <Network as Dial>::Io<'_>>, &str) -> Result<T, NoAnswer>,
 ) -> Result<T, NoAnswer> {
-    let until = Instant::now() + patience;
-    let id = format!("hearthwave-caller-{:016x}", crate::hub::random_seed());
+    let broker = &settings.broker;
+    let client_id = format!("hearthwave-caller-{:016x}", random_seed());
     let (mut receive, mut send) = (vec![0; PACKET], vec![0; 2 * PACKET]);
     let mut config =
-        ConfigBuilder::new(Buffers::new(&mut receive, &mut send)).client_id(&id).map_err(no_answer)?;
-    if let Some((user, password)) = &settings.login {
+        ConfigBuilder::new(Buffers::new(&mut receive, &mut send)).client_id(&client_id).map_err(no_answer)?;
+    if let Some((user, password)) = &broker.login {
         config = config.auth(user, password.as_bytes()).map_err(no_answer)?;
     }
     let mut session = minimq::Session::new(config);
-    let place = format!("{}:{}", settings.host, settings.port);
     let asking = async {
         let io = network
-            .dial(&settings.host, settings.port)
+            .dial(&broker.host, broker.port)
             .await
-            .map_err(|error| NoAnswer(format!("cannot reach the broker at {place}: {}", error.text())))?;
+            .map_err(|error| NoAnswer(format!("cannot reach the broker at {broker}: {}", error.text())))?;
         let mut connection = session.connect(io).await.map_err(|error| {
-            NoAnswer(format!("the broker at {place}: {}", hub_core::mqtt::explain(&error)))
+            NoAnswer(format!("the broker at {broker}: {}", hub_core::mqtt::explain(&error)))
         })?;
-        act(&mut connection, &id).await
+        act(&mut connection, &client_id).await
     };
-    timeout_at(until, asking).await.unwrap_or_else(|_| {
-        let hub = &settings.hub_id;
-        Err(NoAnswer(format!("the hub '{hub}' at {place} did not answer within {} s", patience.as_secs())))
+    timeout(patience, asking).await.unwrap_or_else(|_| {
+        let (hub, seconds) = (&settings.hub_id, patience.as_secs());
+        Err(NoAnswer(format!("the hub '{hub}' at {broker} did not answer within {seconds} s")))
     })
 }
 
-async fn converse<IO: Io>(
-    connection: &mut Connection<'_, '_, IO>,
-    id: &str,
-    hub_id: &str,
-    name: &str,
-    payload: &[u8],
-) -> Result<Vec<u8>, NoAnswer> {
-    let availability = format!("hearthwave/{hub_id}/availability");
-    let reply_topic = format!("{id}/reply");
-    let once = SubscriptionOptions::default().maximum_qos(QoS::AtLeastOnce);
-    let filters =
-        [TopicFilter::new(&availability).options(once), TopicFilter::new(&reply_topic).options(once)];
+async fn subscribe<IO: Io>(connection: &mut Connection<'_, '_, IO>, topics: &[&str]) -> Result<(), NoAnswer> {
+    let options = SubscriptionOptions::default().maximum_qos(QoS::AtLeastOnce);
+    let filters: Vec<_> = topics.iter().map(|topic| TopicFilter::new(topic).options(options)).collect();
     connection.subscribe(&filters, &[]).await.map_err(broken)?;
+    Ok(())
+}
+
+/// Waits for the first message that is wanted, and returns its payload.
+async fn receive<IO: Io>(
+    connection: &mut Connection<'_, '_, IO>,
+    mut is_wanted: impl FnMut(&InboundPublish<'_>) -> bool,
+) -> Result<Vec<u8>, NoAnswer> {
     loop {
         let message = connection.recv().await.map_err(broken)?;
-        if message.topic() == availability && message.payload() == b"online" {
-            break;
-        }
-    }
-    let properties = [Property::ResponseTopic(&reply_topic), Property::CorrelationData(b"1")];
-    let request = format!("hearthwave/{hub_id}/request/{name}");
-    let publication = Publication::bytes(&request, payload).qos(QoS::AtLeastOnce).properties(&properties);
-    let _: Option<Op> = connection.publish(publication).await.map_err(|error| NoAnswer(error.to_string()))?;
-    loop {
-        let message = connection.recv().await.map_err(broken)?;
-        if message.topic() == reply_topic && message.correlation_data() == Some(b"1") {
+        if is_wanted(&message) {
             return Ok(message.payload().to_vec());
         }
     }

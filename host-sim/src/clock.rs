@@ -35,7 +35,7 @@ thread_local! {
     static TIMERS: RefCell<Timers> = RefCell::default();
 }
 
-/// When this thread's runtime began: each runtime, paused or not, counts from its own zero.
+/// When this thread's runtime began: each runtime counts from its own zero.
 fn epoch() -> Instant {
     TIMERS.with_borrow_mut(|timers| timers.pump().epoch)
 }

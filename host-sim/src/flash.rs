@@ -1,11 +1,11 @@
 //! The hub's flash on a desktop: a file, or memory.
 //!
 //! Both are like the flash of an ESP32: written in words of 4 bytes, which can only clear bits, and erased in pages
-//! of 4096.
+//! of 4096. Not one of the crates for this: a file is for one hub alone, and a write clears bits only, as on the chip.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use embedded_storage_async::nor_flash::{
@@ -21,15 +21,21 @@ pub const WORD: usize = 4;
 /// The size of the flash that a board sets aside for the store.
 pub const SIZE: usize = 16 * PAGE;
 
+/// A flash that keeps its bytes in `S`.
+#[derive(Clone, Debug)]
+pub struct Flash<S> {
+    bytes: S,
+    size: usize,
+}
+
 /// A flash in a file. Whatever an operation has done is in the file when it returns, so that a process that is
 /// killed loses nothing.
 ///
 /// The file is locked: two hubs cannot share one.
-#[derive(Debug)]
-pub struct FileFlash {
-    file: File,
-    size: usize,
-}
+pub type FileFlash = Flash<File>;
+
+/// A flash in memory, erased at first.
+pub type MemoryFlash = Flash<Cursor<Vec<u8>>>;
 
 /// Why a file cannot be a flash.
 #[derive(Debug)]
@@ -79,22 +85,17 @@ impl FileFlash {
         if !path.try_exists().map_err(failed)? {
             make(path, size).map_err(failed)?;
         }
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
-        match file.try_lock() {
+        let bytes = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
+        match bytes.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(OpenError::InUse(path.into())),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        let found = file.metadata().map_err(failed)?.len();
+        let found = bytes.metadata().map_err(failed)?.len();
         if found != size as u64 {
             return Err(OpenError::WrongSize { path: path.into(), found, expected: size });
         }
-        Ok(Self { file, size })
-    }
-
-    fn at(&mut self, offset: u32) -> io::Result<&mut File> {
-        self.file.seek(SeekFrom::Start(offset.into()))?;
-        Ok(&mut self.file)
+        Ok(Self { bytes, size })
     }
 }
 
@@ -105,36 +106,17 @@ fn make(path: &Path, size: usize) -> io::Result<()> {
     name.push(format!(".{}", std::process::id()));
     let new = path.with_file_name(name);
     fs::write(&new, vec![0xFF; size])?;
-    let made = match fs::hard_link(&new, path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+    match fs::hard_link(&new, path) {
         // Not every file system has links.
-        Err(_) => return fs::rename(&new, path),
-        Ok(()) => Ok(()),
-    };
-    fs::remove_file(&new)?;
-    made
-}
-
-/// A flash in memory, erased at first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemoryFlash {
-    bytes: Vec<u8>,
-}
-
-impl MemoryFlash {
-    /// A flash of `size` bytes, which is a number of pages.
-    ///
-    /// # Panics
-    /// If it is not.
-    pub fn new(size: usize) -> Self {
-        assert!(size.is_multiple_of(PAGE), "{size} bytes are not a number of pages of {PAGE}");
-        Self { bytes: vec![0xFF; size] }
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => fs::rename(&new, path),
+        _ => fs::remove_file(&new),
     }
 }
 
+/// A flash of the usual size.
 impl Default for MemoryFlash {
     fn default() -> Self {
-        Self::new(SIZE)
+        Self { bytes: Cursor::new(vec![0xFF; SIZE]), size: SIZE }
     }
 }
 
@@ -159,58 +141,36 @@ impl NorFlashError for FlashError {
     }
 }
 
-impl fmt::Display for FlashError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotAligned => write!(f, "not aligned"),
-            Self::OutOfBounds => write!(f, "out of bounds"),
-            Self::Io(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl std::error::Error for FlashError {}
-
 impl From<io::Error> for FlashError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-/// Checks an access of `length` bytes.
-fn check(offset: u32, length: usize, unit: usize, capacity: usize) -> Result<(), FlashError> {
-    let offset = offset as usize;
-    if !offset.is_multiple_of(unit) || !length.is_multiple_of(unit) {
-        Err(FlashError::NotAligned)
-    } else if offset.checked_add(length).is_none_or(|end| end > capacity) {
-        Err(FlashError::OutOfBounds)
-    } else {
-        Ok(())
+impl<S: Seek> Flash<S> {
+    /// Goes to `offset` for an access of `length` bytes, both of which are multiples of `unit`.
+    fn seek(&mut self, offset: u32, length: usize, unit: usize) -> Result<&mut S, FlashError> {
+        let start = offset as usize;
+        if !start.is_multiple_of(unit) || !length.is_multiple_of(unit) {
+            return Err(FlashError::NotAligned);
+        }
+        if start.checked_add(length).is_none_or(|end| end > self.size) {
+            return Err(FlashError::OutOfBounds);
+        }
+        self.bytes.seek(SeekFrom::Start(offset.into()))?;
+        Ok(&mut self.bytes)
     }
 }
 
-/// The length of what is to be erased.
-fn length(from: u32, to: u32) -> Result<usize, FlashError> {
-    to.checked_sub(from).map(|length| length as usize).ok_or(FlashError::OutOfBounds)
-}
-
-/// A write can only clear bits.
-fn program(flash: &mut [u8], bytes: &[u8]) {
-    for (cell, byte) in flash.iter_mut().zip(bytes) {
-        *cell &= byte;
-    }
-}
-
-impl ErrorType for FileFlash {
+impl<S> ErrorType for Flash<S> {
     type Error = FlashError;
 }
 
-impl ReadNorFlash for FileFlash {
+impl<S: Read + Seek> ReadNorFlash for Flash<S> {
     const READ_SIZE: usize = WORD;
 
     async fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), FlashError> {
-        check(offset, bytes.len(), WORD, self.size)?;
-        Ok(self.at(offset)?.read_exact(bytes)?)
+        Ok(self.seek(offset, bytes.len(), WORD)?.read_exact(bytes)?)
     }
 
     fn capacity(&self) -> usize {
@@ -218,64 +178,25 @@ impl ReadNorFlash for FileFlash {
     }
 }
 
-impl NorFlash for FileFlash {
+impl<S: Read + Write + Seek> NorFlash for Flash<S> {
     const WRITE_SIZE: usize = WORD;
     const ERASE_SIZE: usize = PAGE;
 
     async fn erase(&mut self, from: u32, to: u32) -> Result<(), FlashError> {
-        let length = length(from, to)?;
-        check(from, length, PAGE, self.size)?;
-        Ok(self.at(from)?.write_all(&vec![0xFF; length])?)
+        let length = to.checked_sub(from).ok_or(FlashError::OutOfBounds)? as usize;
+        Ok(self.seek(from, length, PAGE)?.write_all(&vec![0xFF; length])?)
     }
 
+    /// Only clears bits.
     async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), FlashError> {
-        check(offset, bytes.len(), WORD, self.size)?;
         let mut cells = vec![0; bytes.len()];
-        self.at(offset)?.read_exact(&mut cells)?;
-        program(&mut cells, bytes);
-        Ok(self.at(offset)?.write_all(&cells)?)
+        self.read(offset, &mut cells).await?;
+        cells.iter_mut().zip(bytes).for_each(|(cell, byte)| *cell &= byte);
+        Ok(self.seek(offset, bytes.len(), WORD)?.write_all(&cells)?)
     }
 }
 
-impl MultiwriteNorFlash for FileFlash {}
-
-impl ErrorType for MemoryFlash {
-    type Error = FlashError;
-}
-
-impl ReadNorFlash for MemoryFlash {
-    const READ_SIZE: usize = WORD;
-
-    async fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), FlashError> {
-        check(offset, bytes.len(), WORD, self.bytes.len())?;
-        let offset = offset as usize;
-        bytes.copy_from_slice(&self.bytes[offset..offset + bytes.len()]);
-        Ok(())
-    }
-
-    fn capacity(&self) -> usize {
-        self.bytes.len()
-    }
-}
-
-impl NorFlash for MemoryFlash {
-    const WRITE_SIZE: usize = WORD;
-    const ERASE_SIZE: usize = PAGE;
-
-    async fn erase(&mut self, from: u32, to: u32) -> Result<(), FlashError> {
-        check(from, length(from, to)?, PAGE, self.bytes.len())?;
-        self.bytes[from as usize..to as usize].fill(0xFF);
-        Ok(())
-    }
-
-    async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), FlashError> {
-        check(offset, bytes.len(), WORD, self.bytes.len())?;
-        program(&mut self.bytes[offset as usize..], bytes);
-        Ok(())
-    }
-}
-
-impl MultiwriteNorFlash for MemoryFlash {}
+impl<S: Read + Write + Seek> MultiwriteNorFlash for Flash<S> {}
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,6 @@
 //! One hub in this process.
 
 use std::cell::Cell;
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use embedded_io_async::{Read, Write};
@@ -12,18 +10,16 @@ use hub_core::{
 };
 use tokio::sync::Notify;
 
-/// Where the broker is, and who the hub is there.
+use crate::network::BrokerUrl;
+
+/// The settings of a hub.
 #[derive(Clone)]
 pub struct Settings {
     /// The hub's name in every topic.
     pub hub_id: String,
-    /// The broker's name or address.
-    pub host: String,
-    /// The broker's port.
-    pub port: u16,
-    /// User name and password.
-    pub login: Option<(String, String)>,
-    /// What stands before the names of the hub's own tools.
+    /// Where its broker is.
+    pub broker: BrokerUrl,
+    /// The prefix of the names of its own tools.
     pub tool_prefix: String,
     /// The default rule for conversations, as JSON; the built-in one if it is empty.
     pub rule: String,
@@ -34,13 +30,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// A hub `hub_id` whose broker is in this process, where host and port mean nothing.
+    /// A hub `hub_id` whose broker is in this process.
     pub fn in_memory(hub_id: &str) -> Self {
         Self {
             hub_id: hub_id.into(),
-            host: "in-memory".into(),
-            port: 1883,
-            login: None,
+            broker: BrokerUrl::in_memory(),
             tool_prefix: DEFAULT_TOOL_PREFIX.into(),
             rule: String::new(),
             controller_hint: SERIAL_HINT.into(),
@@ -49,11 +43,10 @@ impl Settings {
     }
 }
 
-/// Runs a hub for ever; when it restarts, it begins anew, with what it had put into `flash`. `seed` decides its random
-/// waits.
+/// Runs a hub for ever. When it restarts, it begins again with what is in `flash`. `seed` decides its random waits.
 ///
 /// # Panics
-/// If the id is not a valid one.
+/// If the hub's id is not valid.
 pub async fn run(
     settings: &Settings,
     uart: (impl Read, impl Write),
@@ -61,13 +54,14 @@ pub async fn run(
     mut flash: impl MultiwriteNorFlash,
     seed: u64,
 ) -> ! {
+    let broker = &settings.broker;
     let config = Config {
         id: HubId::new(&settings.hub_id).expect("a hub id has 1 to 32 letters, digits, '-' and '_'"),
         target: "sim",
         broker: Broker {
-            host: &settings.host,
-            port: settings.port,
-            login: settings.login.as_ref().map(|(user, password)| (user.as_str(), password.as_str())),
+            host: &broker.host,
+            port: broker.port,
+            login: broker.login.as_ref().map(|(user, password)| (user.as_str(), password.as_str())),
         },
         tool_prefix: &settings.tool_prefix,
         rule: &settings.rule,
@@ -87,12 +81,7 @@ pub async fn run(
     }
 }
 
-/// A seed that differs from run to run.
-pub fn random_seed() -> u64 {
-    RandomState::new().build_hasher().finish()
-}
-
-/// The machine that a simulated hub believes to run on.
+/// The desktop as the hub's platform.
 struct Desktop {
     seed: u64,
     volume: Cell<u8>,

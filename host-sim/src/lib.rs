@@ -1,4 +1,4 @@
-//! The hub on a desktop: an MQTT broker, a simulated controller, and the very core that boards run.
+//! The hub on a desktop: an MQTT broker, a simulated controller, and the same core that boards run.
 
 pub mod broker;
 pub mod caller;
@@ -7,11 +7,13 @@ pub mod demo;
 pub mod flash;
 pub mod hub;
 pub mod link;
+pub mod logging;
 pub mod network;
 pub mod options;
+pub mod random;
 pub mod relay;
 pub mod tty;
 pub mod zwave;
 
-// Linked for what it provides.
+// Linked for the critical sections that it implements.
 use critical_section as _;

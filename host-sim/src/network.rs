@@ -1,5 +1,6 @@
-//! Ways to a broker: over TCP, or in memory to the one in this process.
+//! Where a broker is, and ways to it: over TCP, or in memory to the one in this process.
 
+use std::fmt;
 use std::io;
 
 use embedded_io_adapters::tokio_1::FromTokio;
@@ -43,7 +44,7 @@ async fn connect(host: &str, port: u16) -> Result<TcpStream, DialError> {
         for address in addresses {
             match TcpStream::connect(address).await {
                 Ok(stream) => {
-                    // Small packets, each of which somebody waits for.
+                    // Packets are small, and their sender waits for each.
                     let _ = stream.set_nodelay(true);
                     return Ok(stream);
                 }
@@ -54,4 +55,94 @@ async fn connect(host: &str, port: u16) -> Result<TcpStream, DialError> {
         Err(failed)
     };
     timeout(DIAL_TIMEOUT.into(), dialling).await.unwrap_or(Err(DialError::Unreachable))
+}
+
+/// Where a broker is, written `mqtt://[USER:PASSWORD@]HOST[:PORT]`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BrokerUrl {
+    /// Its name or address.
+    pub host: String,
+    /// 1883 unless given.
+    pub port: u16,
+    /// User name and password.
+    pub login: Option<(String, String)>,
+}
+
+/// Host and port.
+impl fmt::Display for BrokerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+/// Without the password.
+impl fmt::Debug for BrokerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let user = self.login.as_ref().map(|(user, _)| user);
+        f.debug_struct("BrokerUrl")
+            .field("host", &self.host)
+            .field("port", &self.port)
+            .field("user", &user)
+            .finish()
+    }
+}
+
+impl BrokerUrl {
+    /// The broker in this process, where host and port mean nothing.
+    pub fn in_memory() -> Self {
+        Self { host: "in-memory".into(), port: 1883, login: None }
+    }
+
+    /// Reads a URL. Not by a URL crate, which wants a password percent-encoded: here it may hold any character.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let rest = match text.split_once("://") {
+            Some(("mqtt", rest)) => rest,
+            Some((scheme, _)) => return Err(format!("only mqtt:// is possible, not {scheme}://")),
+            None => text,
+        };
+        let rest = rest.strip_suffix('/').unwrap_or(rest);
+        let (login, address) = match rest.rsplit_once('@') {
+            Some((login, address)) => {
+                let (user, password) = login.split_once(':').unwrap_or((login, ""));
+                (Some((user.into(), password.into())), address)
+            }
+            None => (None, rest),
+        };
+        // An IPv6 address is in brackets, since it has colons of its own.
+        let (host, port) = match address.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
+            Some((host, "")) => (host, None),
+            Some((host, port)) => (host, Some(port.strip_prefix(':').unwrap_or(port))),
+            None => match address.split_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (address, None),
+            },
+        };
+        if host.is_empty() {
+            return Err("the host is missing: mqtt://HOST[:PORT]".into());
+        }
+        let port = match port {
+            Some(port) => port.parse().map_err(|_| format!("'{port}' is not a port"))?,
+            None => 1883,
+        };
+        Ok(Self { host: host.into(), port, login })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BrokerUrl;
+
+    #[test]
+    fn broker_urls_in_all_their_forms() {
+        let url = |host: &str, port, login: Option<(&str, &str)>| {
+            Ok(BrokerUrl { host: host.into(), port, login: login.map(|(u, p)| (u.into(), p.into())) })
+        };
+        assert_eq!(BrokerUrl::parse("mqtt://broker.local"), url("broker.local", 1883, None));
+        assert_eq!(BrokerUrl::parse("10.0.0.7:1884"), url("10.0.0.7", 1884, None));
+        assert_eq!(
+            BrokerUrl::parse("mqtt://me:p@ss:word@host/"),
+            url("host", 1883, Some(("me", "p@ss:word")))
+        );
+        assert_eq!(BrokerUrl::parse("mqtt://[::1]:1885"), url("::1", 1885, None));
+    }
 }

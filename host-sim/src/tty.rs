@@ -1,4 +1,6 @@
 //! Serial ports and pseudo terminals.
+//!
+//! On `rustix` rather than `tokio-serial`: both kinds are one terminal here, and opening either takes a few lines.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -21,14 +23,14 @@ pub const BAUD: u32 = 115_200;
 
 /// A serial port to open, written `PATH` or `PATH@BAUD`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Port {
+pub struct SerialPort {
     /// Its device, like `/dev/ttyUSB0`.
     pub path: PathBuf,
     /// Bits a second.
     pub baud: u32,
 }
 
-impl FromStr for Port {
+impl FromStr for SerialPort {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -48,7 +50,7 @@ impl FromStr for Port {
     }
 }
 
-impl fmt::Display for Port {
+impl fmt::Display for SerialPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at {} baud", self.path.display(), self.baud)
     }
@@ -67,7 +69,7 @@ impl Tty {
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub fn open(port: &Port) -> io::Result<Self> {
+    pub fn open(port: &SerialPort) -> io::Result<Self> {
         Self::open_silently(port).map_err(|error| {
             let hint = match error.kind() {
                 io::ErrorKind::NotFound => "there is no such port; is it plugged in?".into(),
@@ -80,7 +82,7 @@ impl Tty {
         })
     }
 
-    fn open_silently(port: &Port) -> io::Result<Self> {
+    fn open_silently(port: &SerialPort) -> io::Result<Self> {
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = rustix::fs::open(&port.path, flags, Mode::empty())?;
         make_raw(&fd, Some(port.baud))?;
@@ -171,14 +173,14 @@ impl AsyncWrite for Tty {
 
 #[cfg(test)]
 mod tests {
-    use super::{Port, Tty};
+    use super::{SerialPort, Tty};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     #[test]
     fn ports_are_read() {
-        let port = |text: &str| text.parse::<Port>();
-        assert_eq!(port("/dev/ttyUSB0"), Ok(Port { path: "/dev/ttyUSB0".into(), baud: 115_200 }));
-        assert_eq!(port("/dev/tty@9600"), Ok(Port { path: "/dev/tty".into(), baud: 9600 }));
+        let port = |text: &str| text.parse::<SerialPort>();
+        assert_eq!(port("/dev/ttyUSB0"), Ok(SerialPort { path: "/dev/ttyUSB0".into(), baud: 115_200 }));
+        assert_eq!(port("/dev/tty@9600"), Ok(SerialPort { path: "/dev/tty".into(), baud: 9600 }));
         for (text, words) in [("", "is missing"), ("@9600", "is missing"), ("/dev/x@", "a number like")] {
             let error = port(text).expect_err(text);
             assert!(error.contains(words), "{error}");
@@ -192,7 +194,8 @@ mod tests {
         let every: Vec<u8> = (0..=255).collect();
         // Somebody comes, and somebody comes after them.
         for _ in 0..2 {
-            let mut there = Tty::open(&Port { path: path.clone(), baud: 9600 }).expect("its other side");
+            let mut there =
+                Tty::open(&SerialPort { path: path.clone(), baud: 9600 }).expect("its other side");
             let mut heard = [0; 256];
             here.write_all(&every).await.expect("written");
             there.read_exact(&mut heard).await.expect("read");
@@ -205,8 +208,9 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_no_terminal_is_refused() {
-        let open =
-            |path: &str| Tty::open(&Port { path: path.into(), baud: 9600 }).expect_err("refused").to_string();
+        let open = |path: &str| {
+            Tty::open(&SerialPort { path: path.into(), baud: 9600 }).expect_err("refused").to_string()
+        };
         let words = "cannot open /dev/no-such-port at 9600 baud: there is no such port; is it plugged in?";
         assert_eq!(open("/dev/no-such-port"), words);
         assert!(open("/dev/null").ends_with("is it a serial port?"), "{}", open("/dev/null"));

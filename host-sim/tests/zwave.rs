@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use host_sim::tty::{BAUD, Port, Tty};
+use host_sim::tty::{BAUD, SerialPort, Tty};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt};
 
@@ -192,7 +192,7 @@ fn over_tcp_clients_come_and_go_and_share_the_home() {
     drop(running);
     let mut log = String::new();
     stderr.read_to_string(&mut log).expect("text");
-    assert!(log.contains("127.0.0.1:") && log.contains("is here"), "{log}");
+    assert!(log.contains("127.0.0.1:") && log.contains("connected"), "{log}");
 }
 
 /// Goes through a handshake and a call, twice, as a hub does that was restarted in between.
@@ -214,7 +214,7 @@ async fn twice(mut line: impl AsyncRead + AsyncWrite + Unpin) {
 #[tokio::test]
 async fn a_pseudo_terminal_serves_one_hub_after_another() {
     let (_running, path, _stderr) = Running::serving(&["--pty", "--fast"]);
-    let port = Port { path: path.into(), baud: BAUD };
+    let port = SerialPort { path: path.into(), baud: BAUD };
     for _ in 0..2 {
         twice(Tty::open(&port).expect("a serial port")).await;
     }

@@ -19,9 +19,9 @@ struct Desk(Option<tokio::sync::oneshot::Sender<()>>);
 impl Desk {
     fn start(port: u16, login: Option<(&str, &str)>) -> Self {
         let mut settings = Settings::in_memory("desk");
-        settings.host = "localhost".into();
-        settings.port = port;
-        settings.login = login.map(|(user, password)| (user.into(), password.into()));
+        settings.broker.host = "localhost".into();
+        settings.broker.port = port;
+        settings.broker.login = login.map(|(user, password)| (user.into(), password.into()));
         let (stop, stopped) = tokio::sync::oneshot::channel();
         std::thread::spawn(move || {
             let runtime =

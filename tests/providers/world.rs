@@ -6,7 +6,7 @@ use host_sim::broker::{Options, Server as Broker};
 use host_sim::flash::MemoryFlash;
 use host_sim::hub::{self, Settings};
 use host_sim::network::Network;
-use host_sim::relay::{self, Endpoint, Http, Key, Model, Models, SearchUrl, Web as _};
+use host_sim::relay::{self, Endpoint, Http, Key, Model, Models, ProviderExt as _, SearchUrl};
 use host_sim::zwave::Home;
 use host_sim::{caller, link};
 use serde_json::Value;

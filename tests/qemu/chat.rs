@@ -77,7 +77,7 @@ impl World {
         let home = Home::fast(7);
         serves(&home, machine.line());
         let mut settings = Settings::in_memory("qemu");
-        (settings.host, settings.port) = ("127.0.0.1".into(), broker.port);
+        (settings.broker.host, settings.broker.port) = ("127.0.0.1".into(), broker.port);
         Self { machine, broker, home, settings }
     }
 

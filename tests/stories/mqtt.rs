@@ -212,7 +212,7 @@ async fn a_refused_password_is_said_and_a_right_one_gets_in() {
         (Some(("hub".to_string(), "secret".to_string())), true),
     ] {
         let mut world = World::with(Options { access: access.clone(), ..Options::default() });
-        world.settings.login = login;
+        world.settings.broker.login = login;
         let words =
             if admitted { "mqtt: connected" } else { "it refused the login; check user name and password" };
         world.tell(logged(words)).await;

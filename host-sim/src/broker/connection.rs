@@ -1,4 +1,4 @@
-//! One connection: bytes in, packets out of them, and what is to be written.
+//! One connection: its input, from bytes to packets, and its output.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const CHUNK: usize = 16 * 1024;
 /// The first byte of CONNECT, with which every connection begins.
 const CONNECT: u8 = 0x10;
 
-/// What the peer said in CONNECT about packets to it.
+/// The client's limits for packets to it, from CONNECT.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peer {
     pub(super) packet_size: usize,
@@ -35,12 +35,12 @@ pub(super) struct Connection {
     pub(super) peer: Peer,
     /// How long the client may be silent.
     keep_alive: Option<Duration>,
-    /// When the connection has to go: no CONNECT, silence, or nobody takes the last words.
+    /// When the connection is closed: without CONNECT, without a sign of life, or with output that is not taken.
     pub(super) deadline: Option<Duration>,
     closing: bool,
 }
 
-/// What became of the bytes received so far.
+/// What the bytes received so far begin with.
 #[derive(Debug)]
 pub(super) enum Input {
     Packet(Packet),
@@ -50,7 +50,7 @@ pub(super) enum Input {
     },
     /// The next packet is not complete yet.
     Incomplete,
-    /// The client has to go.
+    /// Not a packet, and why the client is disconnected.
     Broken(ReasonCode),
 }
 
@@ -67,16 +67,16 @@ impl Connection {
         }
     }
 
-    /// The client has been let in.
+    /// The client has been accepted.
     pub(super) fn accept(&mut self, client: ClientId, peer: Peer, keep_alive: u16, now: Duration) {
         self.client = Some(client);
         self.peer = peer;
         self.keep_alive = (keep_alive > 0).then(|| Duration::from_millis(u64::from(keep_alive) * 1500));
-        self.heard(now);
+        self.restart_keep_alive(now);
     }
 
-    /// A packet has come: the client is alive.
-    pub(super) fn heard(&mut self, now: Duration) {
+    /// A packet has come, so the keepalive begins again.
+    pub(super) fn restart_keep_alive(&mut self, now: Duration) {
         self.deadline = self.keep_alive.map(|keep_alive| now + keep_alive);
     }
 
@@ -150,7 +150,8 @@ impl Connection {
     }
 }
 
-/// The whole length of the packet that `input` begins with, once enough of it is there to tell.
+/// The length of the packet that `input` begins with, once its header is complete. The codec does not tell an incomplete
+/// header from a malformed one.
 fn packet_length(input: &[u8]) -> Result<Option<usize>, MqttError> {
     let mut remaining = 0;
     for (index, byte) in input.iter().skip(1).take(4).enumerate() {
@@ -193,7 +194,7 @@ fn decode(mut packet: &[u8]) -> Input {
     }
 }
 
-/// The packet's bytes. Fails for packets that MQTT has no place for, such as strings beyond 65,535 bytes.
+/// The packet's bytes. Fails if they cannot be encoded, such as strings beyond 65,535 bytes.
 pub(super) fn encode(packet: &impl MqttPacket) -> Result<Bytes, MqttError> {
     let mut encoded = BytesMut::new();
     packet.encode(&mut encoded)?;

@@ -1,5 +1,6 @@
-//! CONNECT: who is let in, under which name, and with which session.
+//! CONNECT: which clients are accepted, under which name, and with which session.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,20 +9,57 @@ use mqtt5_protocol::packet::connect::ConnectPacket;
 use mqtt5_protocol::{Properties, ReasonCode};
 
 use super::connection::Peer;
+use super::disconnect::OnLeave;
 use super::message::ClientId;
 use super::will::Will;
-use super::{Broker, ConnectionId, Leaving};
+use super::{Broker, ConnectionId};
 
 /// CONNACK as MQTT 3.1 and 3.1.1 write it: "unacceptable protocol version".
 const CONNACK_3_UNACCEPTABLE_VERSION: [u8; 4] = [0x20, 2, 0, 1];
 
+/// Who may connect to the broker.
+#[derive(Clone, Debug, Default)]
+pub enum Access {
+    /// Everybody, with whatever user name and password, or none.
+    #[default]
+    Anyone,
+    /// Only those who give one of these user names with its password.
+    Logins(Vec<Login>),
+}
+
+/// A user name and its password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Login {
+    /// Compared byte by byte.
+    pub user: String,
+    /// Compared byte by byte; shown nowhere.
+    pub password: String,
+}
+
+impl Access {
+    pub(super) fn admits(&self, user: Option<&str>, password: Option<&[u8]>) -> bool {
+        match self {
+            Self::Anyone => true,
+            Self::Logins(logins) => logins.iter().any(|login| {
+                user == Some(login.user.as_str()) && password == Some(login.password.as_bytes())
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Login").field("user", &self.user).finish_non_exhaustive()
+    }
+}
+
 impl Broker {
-    /// Somebody speaks another version of MQTT: say no in words that it understands.
+    /// Refuses a client of another version of MQTT, in that version.
     pub(super) fn refuse_version(&mut self, id: ConnectionId, level: u8) {
         match level {
             ..5 => {
                 self.answer(id, &CONNACK_3_UNACCEPTABLE_VERSION);
-                self.hang_up(id, Leaving::Discard);
+                self.hang_up(id, OnLeave::DiscardWill);
             }
             _ => self.refuse(id, ReasonCode::UnsupportedProtocolVersion),
         }
@@ -29,7 +67,7 @@ impl Broker {
 
     fn refuse(&mut self, id: ConnectionId, reason: ReasonCode) {
         self.send(id, &ConnAckPacket::new(false, reason));
-        self.hang_up(id, Leaving::Discard);
+        self.hang_up(id, OnLeave::DiscardWill);
     }
 
     pub(super) fn connect(&mut self, id: ConnectionId, connect: &ConnectPacket) {
@@ -96,7 +134,7 @@ impl Broker {
         }
     }
 
-    /// A name for a client that has none.
+    /// A client id for a client without one.
     fn unused_client_id(&self, id: ConnectionId) -> ClientId {
         let mut name = format!("auto-{}", id.0);
         while self.sessions.contains_key(name.as_str()) {
@@ -106,7 +144,7 @@ impl Broker {
     }
 }
 
-/// What the client said about packets to it. Zero is not a size, nor a number of messages.
+/// The limits in CONNECT for packets to the client. Zero is malformed.
 fn peer(properties: &Properties) -> Result<Peer, ReasonCode> {
     let packet_size = match properties.get_maximum_packet_size() {
         None => usize::MAX,

@@ -1,4 +1,4 @@
-//! What the broker holds at most, and what it gave up because of that.
+//! The limits of the broker, and the messages that it dropped because of them.
 
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ impl Default for Limits {
     }
 }
 
-/// Messages that did not reach somebody they were meant for, by cause.
+/// Messages that did not reach one of their subscribers, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
     /// The session's queue was full.

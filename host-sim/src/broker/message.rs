@@ -51,10 +51,10 @@ pub(super) fn expiry(properties: &Properties, now: Duration) -> Option<Duration>
     properties.get_message_expiry_interval().map(|seconds| now + Duration::from_secs(seconds.into()))
 }
 
-/// Encodes what subscribers get to see of `properties`.
+/// Encodes the part of `properties` that goes to subscribers.
 ///
 /// Fails with the reason to disconnect the publisher: a property that does not belong into its packet, apart
-/// from those in `also_allowed`, or a response topic that nobody could publish to.
+/// from those in `also_allowed`, or a response topic that cannot be published to.
 pub(super) fn forwarded(properties: &Properties, also_allowed: &[PropertyId]) -> Result<Bytes, ReasonCode> {
     for (id, value) in properties.iter() {
         match (id, value) {

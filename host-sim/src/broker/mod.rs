@@ -15,15 +15,19 @@
 //! A `connection` makes packets out of bytes and keeps what is to be written; it ends with the transport. A
 //! `session` keeps what outlives a connection: subscriptions, messages waiting or unacknowledged, the will.
 //! Messages move from a session to its connection only as fast as the transport takes them, so a slow client
-//! costs no more than its session's queue. Every capacity is in [`Limits`]; what had to be given up is
+//! costs no more than its session's queue. Every capacity is in [`Limits`]; messages that had to be dropped are
 //! counted in [`Dropped`].
+//!
+//! It is written by hand on the codec crate `mqtt5-protocol`, since no broker crate would do: `rumqttd` and `rmqtt` fail
+//! the conformance suite (they deliver with a higher QoS than subscribed, ignore Maximum Packet Size, do not resume
+//! sessions), and `mqtt5` reads the system clock, so that virtual time does not reach it.
 //!
 //! It speaks all of MQTT 5 but for extended authentication and topic aliases, which it does not offer.
 //! Other versions of MQTT are refused in their own words. The conformance suite holds it to what mosquitto
 //! does.
 
-mod access;
 mod connection;
+mod disconnect;
 mod handshake;
 mod limits;
 mod message;
@@ -42,17 +46,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mqtt5_protocol::packet::MqttPacket;
-use mqtt5_protocol::packet::disconnect::DisconnectPacket;
 use mqtt5_protocol::packet::pubcomp::PubCompPacket;
 use mqtt5_protocol::packet::pubrel::PubRelPacket;
 use mqtt5_protocol::{Packet, ReasonCode};
 
-pub use access::{Access, Login};
 pub use connection::ConnectionId;
+pub use handshake::{Access, Login};
 pub use limits::{Dropped, Limits};
 pub use server::{Options, Server};
 
 use connection::{Connection, Input};
+use disconnect::OnLeave;
 use message::ClientId;
 use retained::Retained;
 use session::{Outlet, Pumped, Session};
@@ -77,26 +81,19 @@ pub struct Broker {
     now: Duration,
 }
 
-/// What the owner of a connection's transport has to do.
+/// What is to be done with a connection's transport.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
     /// Write these bytes, then ask again.
     Send(Bytes),
     /// Nothing, until [`Broker::take_changed`] names the connection.
     Wait,
-    /// Everything has been written: close the transport, and tell [`Broker::closed`].
+    /// Everything has been written: close the transport, and call [`Broker::closed`].
     Close,
 }
 
-/// Whether a client that is gone leaves its will behind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leaving {
-    Publish,
-    Discard,
-}
-
 impl Broker {
-    /// A broker that nobody is connected to.
+    /// A broker without connections.
     pub fn new(limits: Limits, access: Access) -> Self {
         Self {
             limits,
@@ -112,7 +109,7 @@ impl Broker {
         }
     }
 
-    /// Somebody has opened a connection. `None` if there are too many: close the transport.
+    /// A connection was opened. `None` if there are too many: close the transport.
     pub fn open(&mut self, now: Duration) -> Option<ConnectionId> {
         self.advance(now);
         if self.connections.len() >= self.limits.connections {
@@ -140,7 +137,7 @@ impl Broker {
                 Input::Broken(reason) => return self.close(id, reason),
                 Input::ForeignConnect { level } => return self.refuse_version(id, level),
                 Input::Packet(packet) => {
-                    connection.heard(self.now);
+                    connection.restart_keep_alive(self.now);
                     match (connection.client.clone(), packet) {
                         (None, Packet::Connect(connect)) => self.connect(id, &connect),
                         (None, _) => self.close(id, ReasonCode::ProtocolError),
@@ -151,8 +148,7 @@ impl Broker {
         }
     }
 
-    /// What is to be done for a connection. A connection that the broker does not know, or has given up, is
-    /// to be closed.
+    /// What is to be done for a connection. One that the broker does not know, or has cut, is to be closed.
     pub fn take_output(&mut self, now: Duration, id: ConnectionId) -> Output {
         self.advance(now);
         let Some(connection) = self.connections.get_mut(&id) else { return Output::Close };
@@ -176,7 +172,7 @@ impl Broker {
         self.connections.contains_key(&id)
     }
 
-    /// The transport is gone, with or without a word from the client.
+    /// The transport was closed, with or without a DISCONNECT.
     pub fn closed(&mut self, now: Duration, id: ConnectionId) {
         self.advance(now);
         self.cut(id);
@@ -223,7 +219,7 @@ impl Broker {
         }
     }
 
-    /// Gives up the connection of a client without a word. `false` if it is not connected.
+    /// Cuts the connection of a client, without a DISCONNECT. `false` if it is not connected.
     pub fn kick(&mut self, now: Duration, client: &str) -> bool {
         self.advance(now);
         let connection = self.sessions.get(client).and_then(|session| session.connection);
@@ -248,7 +244,7 @@ impl Broker {
         session.map(|session| session.cut_after_delivery = true).is_some()
     }
 
-    /// What has been given up so far.
+    /// The messages dropped so far.
     pub fn dropped(&self) -> Dropped {
         self.dropped
     }
@@ -257,7 +253,7 @@ impl Broker {
         self.now = self.now.max(now);
     }
 
-    /// A packet of a client that has been let in.
+    /// Handles a packet of a connected client.
     fn handle(&mut self, id: ConnectionId, client: &ClientId, packet: Packet) {
         let Some(session) = self.sessions.get_mut(client) else { return };
         match packet {
@@ -282,23 +278,6 @@ impl Broker {
         self.pump(client);
     }
 
-    /// The client says goodbye.
-    fn disconnect(&mut self, id: ConnectionId, client: &ClientId, packet: &DisconnectPacket) {
-        if let (Some(seconds), Some(session)) =
-            (packet.properties.get_session_expiry_interval(), self.sessions.get_mut(client))
-        {
-            if session.expiry.is_zero() && seconds > 0 {
-                return self.close(id, ReasonCode::ProtocolError);
-            }
-            session.expiry = Duration::from_secs(seconds.into()).min(self.limits.session_expiry);
-        }
-        let leaving = match packet.reason_code {
-            ReasonCode::Success => Leaving::Discard,
-            _ => Leaving::Publish,
-        };
-        self.hang_up(id, leaving);
-    }
-
     fn send(&mut self, id: ConnectionId, packet: &impl MqttPacket) {
         match connection::encode(packet) {
             Ok(packet) => self.answer(id, &packet),
@@ -315,7 +294,7 @@ impl Broker {
         }
         self.changed.insert(id);
         if packet.len() > connection.peer.packet_size {
-            self.hang_up(id, Leaving::Publish);
+            self.hang_up(id, OnLeave::PublishWill);
         } else if connection.backlog() + packet.len() > self.limits.backlog.saturating_mul(2) {
             self.cut(id);
         } else {
@@ -323,68 +302,7 @@ impl Broker {
         }
     }
 
-    /// Tells a client that has been let in why, and closes the connection once that has been written.
-    fn close(&mut self, id: ConnectionId, reason: ReasonCode) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        if connection.client.is_some() {
-            self.send(id, &DisconnectPacket::new(reason));
-        }
-        self.hang_up(id, Leaving::Publish);
-    }
-
-    /// Closes the connection once everything has been written. The client counts as gone at once.
-    fn hang_up(&mut self, id: ConnectionId, leaving: Leaving) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        if connection.is_closing() {
-            return;
-        }
-        self.changed.insert(id);
-        if let Some(client) = connection.close(self.now + self.limits.close_within) {
-            self.leave(&client, leaving);
-        }
-    }
-
-    /// Gives up the connection at once.
-    fn cut(&mut self, id: ConnectionId) {
-        let Some(connection) = self.connections.remove(&id) else { return };
-        self.changed.insert(id);
-        if let Some(client) = connection.client {
-            self.leave(&client, Leaving::Publish);
-        }
-    }
-
-    /// The client is no longer connected.
-    fn leave(&mut self, client: &ClientId, leaving: Leaving) {
-        let Some(session) = self.sessions.get_mut(client) else { return };
-        session.connection = None;
-        session.ends = Some(self.now + session.expiry);
-        match (leaving, &mut session.will) {
-            (Leaving::Publish, Some(will)) => will.client_gone(self.now, session.expiry),
-            (_, will) => *will = None,
-        }
-        self.settle(client);
-    }
-
-    /// Publishes the will if it is due, and ends the session if its time has come.
-    fn settle(&mut self, client: &ClientId) {
-        let Some(session) = self.sessions.get_mut(client) else { return };
-        if session.ends.is_some_and(|ends| ends <= self.now) {
-            return self.end_session(client);
-        }
-        let due = session.will.take_if(|will| will.due.is_some_and(|due| due <= self.now));
-        if let Some(will) = due {
-            self.publish_will(will);
-        }
-    }
-
-    /// A will that has not been published yet is published when its session ends.
-    fn end_session(&mut self, client: &str) {
-        if let Some(will) = self.sessions.remove(client).and_then(|session| session.will) {
-            self.publish_will(will);
-        }
-    }
-
-    /// Lets messages of the client's session out to its connection.
+    /// Writes messages of the client's session to its connection, as far as there is room.
     fn pump(&mut self, client: &ClientId) {
         let Some(session) = self.sessions.get_mut(client) else { return };
         let Some(id) = session.connection else { return };
@@ -393,7 +311,7 @@ impl Broker {
         let (limits, dropped) = (&self.limits, &mut self.dropped);
         let pumped = session.pump(&mut Outlet { connection, limits, dropped, now: self.now });
         if pumped == Pumped::Cut {
-            self.hang_up(id, Leaving::Publish);
+            self.hang_up(id, OnLeave::PublishWill);
         }
     }
 }

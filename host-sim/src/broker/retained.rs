@@ -1,4 +1,4 @@
-//! The messages that new subscribers get at once.
+//! The retained messages.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Retained {
             return true;
         }
         if !self.has_room_for(message, limits) {
-            self.forget_expired(now);
+            self.evict_expired(now);
         }
         let has_room = self.has_room_for(message, limits);
         if has_room {
@@ -50,7 +50,7 @@ impl Retained {
         messages < limits.retained_messages && bytes + message.size() <= limits.retained_bytes
     }
 
-    fn forget_expired(&mut self, now: Duration) {
+    fn evict_expired(&mut self, now: Duration) {
         self.messages.retain(|_, message| !message.has_expired(now));
         self.bytes = self.messages.values().map(|message| message.size()).sum();
     }

@@ -19,11 +19,11 @@ use super::topic::{self, Filter};
 use super::will::Will;
 use super::{Broker, ConnectionId};
 
-/// The member of a group whose turn it is.
-struct Turn {
+/// The member of a group that gets the next message.
+struct Member {
     client: ClientId,
     delivery: Delivery,
-    /// Absent members come last, then those whose last turn is the most recent.
+    /// Absent members come last, then those whose last message is the most recent.
     order: (bool, u64),
 }
 
@@ -84,8 +84,8 @@ impl Broker {
         self.route(will.into_message(self.now));
     }
 
-    /// Delivers a message to everybody who asked for it, and retains it if it says so. The reason is one for
-    /// PUBACK and PUBREC.
+    /// Delivers a message to its subscribers, and retains it if it says so. The reason is one for PUBACK and
+    /// PUBREC.
     fn route(&mut self, message: Message) -> ReasonCode {
         let message = Arc::new(message);
         if message.retain && !self.retained.store(&message, &self.limits, self.now) {
@@ -105,7 +105,7 @@ impl Broker {
 
     fn deliveries(&mut self, message: &Arc<Message>) -> Vec<(ClientId, Delivery)> {
         let mut deliveries = Vec::new();
-        let mut turns: BTreeMap<&str, Turn> = BTreeMap::new();
+        let mut members: BTreeMap<&str, Member> = BTreeMap::new();
         for (client, session) in &self.sessions {
             if let Some(delivery) = session.delivery(message, *client == message.publisher) {
                 deliveries.push((Arc::clone(client), delivery));
@@ -113,21 +113,22 @@ impl Broker {
             let shared = session.subscriptions.iter().filter(|(_, subscription)| subscription.shared);
             for (filter, subscription) in shared {
                 let order = (session.connection.is_none(), subscription.turn);
-                if turns.get(filter.as_str()).is_none_or(|first| order < first.order)
+                if members.get(filter.as_str()).is_none_or(|first| order < first.order)
                     && let Some(delivery) = subscription.delivery(message)
                 {
-                    turns.insert(filter, Turn { client: Arc::clone(client), delivery, order });
+                    members.insert(filter, Member { client: Arc::clone(client), delivery, order });
                 }
             }
         }
-        let turns: Vec<_> = turns.into_iter().map(|(filter, turn)| (filter.to_owned(), turn)).collect();
-        for (filter, turn) in turns {
+        let members: Vec<_> =
+            members.into_iter().map(|(filter, member)| (filter.to_owned(), member)).collect();
+        for (filter, Member { client, delivery, .. }) in members {
             self.last_turn += 1;
-            let session = self.sessions.get_mut(&turn.client);
-            if let Some(member) = session.and_then(|session| session.subscriptions.get_mut(&filter)) {
-                member.turn = self.last_turn;
+            let session = self.sessions.get_mut(&client);
+            if let Some(subscription) = session.and_then(|session| session.subscriptions.get_mut(&filter)) {
+                subscription.turn = self.last_turn;
             }
-            deliveries.push((turn.client, turn.delivery));
+            deliveries.push((client, delivery));
         }
         deliveries
     }

@@ -13,10 +13,9 @@ use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::access::Access;
 use super::connection::ConnectionId;
 use super::limits::{Dropped, Limits};
-use super::{Broker, Output};
+use super::{Access, Broker, Output};
 
 /// Bytes that a connection in memory holds in each direction before its writer has to wait.
 const MEMORY_PIPE: usize = 64 * 1024;
@@ -27,7 +26,7 @@ const ACCEPT_QUEUE: u32 = 128;
 /// Pause after a failure to accept, which is the system being short of something.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 
-/// How a [`Server`] is to be.
+/// The options of a [`Server`].
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// What it holds at most.
@@ -47,22 +46,22 @@ pub struct Server {
     handle: Arc<Handle>,
 }
 
-/// Ends the tasks when the last [`Server`] is gone. The tasks hold the shared state, never this.
+/// Ends the tasks when the last [`Server`] is dropped. The tasks hold what is shared, never this.
 struct Handle {
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    state: Mutex<State>,
+    inner: Mutex<Inner>,
     started: Instant,
-    /// The timer sleeps too long.
+    /// Wakes the timer when a deadline is earlier than the one it sleeps for.
     earlier: Notify,
 }
 
-struct State {
+struct Inner {
     broker: Broker,
-    transports: HashMap<ConnectionId, Transport>,
-    /// What the timer sleeps for.
+    tasks: HashMap<ConnectionId, ConnectionTask>,
+    /// The deadline that the timer sleeps for.
     armed: Option<Duration>,
     /// The timer and the listeners.
     services: JoinSet<()>,
@@ -70,33 +69,34 @@ struct State {
     is_shut_down: bool,
 }
 
-/// How to reach the task that owns a connection's transport.
-struct Transport {
+/// The task that owns a connection's transport.
+struct ConnectionTask {
+    /// Notified when there is output.
     output: Arc<Notify>,
-    task: AbortHandle,
+    handle: AbortHandle,
 }
 
-/// What closing an orderly connection takes.
+/// How a connection is closed in order.
 #[derive(Clone, Copy)]
 enum Farewell {
     /// Nothing: what was written can be read after the end.
     Drop,
     /// Reading until the peer has closed too. A TCP socket that is closed with unread input resets the
-    /// connection, and the peer may lose the last words.
+    /// connection, and the peer may lose the last packets.
     Drain,
 }
 
 impl Server {
-    /// Starts a broker that nobody can reach yet.
+    /// Starts a broker without a listener.
     ///
     /// # Panics
     ///
     /// Outside of a tokio runtime.
     pub fn start(options: Options) -> Self {
         let shared = Arc::new(Shared {
-            state: Mutex::new(State {
+            inner: Mutex::new(Inner {
                 broker: Broker::new(options.limits, options.access),
-                transports: HashMap::new(),
+                tasks: HashMap::new(),
                 armed: None,
                 services: JoinSet::new(),
                 connections: JoinSet::new(),
@@ -105,15 +105,15 @@ impl Server {
             started: Instant::now(),
             earlier: Notify::new(),
         });
-        shared.state().services.spawn(keep_time(Arc::clone(&shared)));
+        shared.lock().services.spawn(keep_time(Arc::clone(&shared)));
         Self { handle: Arc::new(Handle { shared }) }
     }
 
-    /// Accepts TCP connections at `address`, and says at which one: port 0 stands for any free port.
+    /// Accepts TCP connections at `address`, and returns the actual one: port 0 means any free port.
     pub fn listen(&self, address: SocketAddr) -> io::Result<SocketAddr> {
         let shared = &self.handle.shared;
-        let mut state = shared.state();
-        if state.is_shut_down {
+        let mut inner = shared.lock();
+        if inner.is_shut_down {
             return Err(io::Error::new(io::ErrorKind::NotConnected, "the broker has been shut down"));
         }
         let socket = match address {
@@ -126,7 +126,7 @@ impl Server {
         socket.bind(address)?;
         let listener = socket.listen(ACCEPT_QUEUE)?;
         let address = listener.local_addr()?;
-        state.services.spawn(accept(Arc::clone(shared), listener));
+        inner.services.spawn(accept(Arc::clone(shared), listener));
         Ok(address)
     }
 
@@ -146,10 +146,10 @@ impl Server {
     pub async fn shutdown(&self) {
         let shared = &self.handle.shared;
         let (mut services, mut connections, close_within) = {
-            let mut state = shared.state();
-            state.is_shut_down = true;
-            let close_within = state.broker.limits.close_within;
-            (std::mem::take(&mut state.services), std::mem::take(&mut state.connections), close_within)
+            let mut inner = shared.lock();
+            inner.is_shut_down = true;
+            let close_within = inner.broker.limits.close_within;
+            (std::mem::take(&mut inner.services), std::mem::take(&mut inner.connections), close_within)
         };
         services.shutdown().await;
         shared.with(|broker, now| broker.shutdown(now));
@@ -177,7 +177,7 @@ impl Server {
         self.handle.shared.with(|broker, _| broker.cut_after_next_delivery(client_id))
     }
 
-    /// Messages that have been given up so far.
+    /// The messages dropped so far.
     pub fn dropped(&self) -> Dropped {
         self.handle.shared.with(|broker, _| broker.dropped())
     }
@@ -191,41 +191,41 @@ impl fmt::Debug for Server {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        let mut state = self.shared.state();
-        state.services.abort_all();
-        state.connections.abort_all();
+        let mut inner = self.shared.lock();
+        inner.services.abort_all();
+        inner.connections.abort_all();
     }
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn now(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// Lets the broker decide something, then wakes whom it concerns.
+    /// Lets the broker decide something, then wakes the tasks that it concerns.
     fn with<R>(&self, decide: impl FnOnce(&mut Broker, Duration) -> R) -> R {
-        let mut state = self.state();
-        let result = decide(&mut state.broker, self.now());
-        self.wake(&mut state);
+        let mut inner = self.lock();
+        let result = decide(&mut inner.broker, self.now());
+        self.wake(&mut inner);
         result
     }
 
-    fn wake(&self, state: &mut State) {
-        for id in state.broker.take_changed() {
-            if state.broker.is_open(id) {
-                if let Some(transport) = state.transports.get(&id) {
-                    transport.output.notify_one();
+    fn wake(&self, inner: &mut Inner) {
+        for id in inner.broker.take_changed() {
+            if inner.broker.is_open(id) {
+                if let Some(task) = inner.tasks.get(&id) {
+                    task.output.notify_one();
                 }
-            } else if let Some(transport) = state.transports.remove(&id) {
-                transport.task.abort();
+            } else if let Some(task) = inner.tasks.remove(&id) {
+                task.handle.abort();
             }
         }
-        let deadline = state.broker.deadline();
-        if deadline.is_some_and(|deadline| state.armed.is_none_or(|armed| deadline < armed)) {
+        let deadline = inner.broker.deadline();
+        if deadline.is_some_and(|deadline| inner.armed.is_none_or(|armed| deadline < armed)) {
             self.earlier.notify_one();
         }
     }
@@ -235,28 +235,28 @@ impl Shared {
     where
         S: AsyncRead + AsyncWrite + Send + 'static,
     {
-        let mut state = self.state();
-        while state.connections.try_join_next().is_some() {}
-        if state.is_shut_down {
+        let mut inner = self.lock();
+        while inner.connections.try_join_next().is_some() {}
+        if inner.is_shut_down {
             return;
         }
-        let Some(id) = state.broker.open(self.now()) else { return };
+        let Some(id) = inner.broker.open(self.now()) else { return };
         let output = Arc::new(Notify::new());
         let task = drive(Arc::clone(self), id, Arc::clone(&output), stream, farewell);
-        let task = state.connections.spawn(task);
-        state.transports.insert(id, Transport { output, task });
-        self.wake(&mut state);
+        let handle = inner.connections.spawn(task);
+        inner.tasks.insert(id, ConnectionTask { output, handle });
+        self.wake(&mut inner);
     }
 }
 
-/// Lets the broker know of every deadline. `biased` here and below: tokio's fair choice is a random one, and
+/// Calls the broker at every deadline. `biased` here and below: tokio's fair choice is a random one, and
 /// a run in virtual time is to be the same every time.
 async fn keep_time(shared: Arc<Shared>) {
     loop {
         let deadline = {
-            let mut state = shared.state();
-            state.armed = state.broker.deadline();
-            state.armed
+            let mut inner = shared.lock();
+            inner.armed = inner.broker.deadline();
+            inner.armed
         };
         let due = async {
             match deadline.and_then(|deadline| shared.started.checked_add(deadline)) {

@@ -1,5 +1,5 @@
-//! What the broker knows about one client, connected or not: subscriptions, messages waiting for it or
-//! unacknowledged by it, its will, and when all this is to be forgotten.
+//! The session of one client, connected or not: subscriptions, messages waiting or unacknowledged, the will,
+//! and when all this expires.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::will::Will;
 #[derive(Debug, Default)]
 pub(super) struct Session {
     pub(super) connection: Option<ConnectionId>,
-    /// By filter, as it stands in SUBSCRIBE.
+    /// By the filter of the SUBSCRIBE.
     pub(super) subscriptions: BTreeMap<String, Subscription>,
     queue: VecDeque<Delivery>,
     /// In the order of sending, which is the order of sending again.
@@ -53,19 +53,20 @@ pub(super) struct Subscription {
 #[derive(Debug)]
 struct InFlight {
     packet_id: u16,
-    stage: Stage,
+    packet: Unacknowledged,
     /// Whether it has been sent over the present connection.
     sent: bool,
 }
 
+/// A packet that the client has not acknowledged.
 #[derive(Debug)]
-enum Stage {
-    Published(Delivery),
-    /// QoS 2, received by the client: PUBREL has taken the message's place.
-    Released,
+enum Unacknowledged {
+    Publish(Delivery),
+    /// QoS 2: the client has the message, and PUBREL has taken its place.
+    PubRel,
 }
 
-/// Where a session writes to, and by which rules.
+/// The connection that a session writes to, and its limits.
 pub(super) struct Outlet<'a> {
     pub(super) connection: &'a mut Connection,
     pub(super) limits: &'a Limits,
@@ -73,16 +74,16 @@ pub(super) struct Outlet<'a> {
     pub(super) now: Duration,
 }
 
-/// What became of a packet that an outlet was offered.
-enum Offer {
-    Written,
-    /// Not now.
+/// Whether a packet was written.
+enum Written {
+    Yes,
+    /// There is no room now.
     Full,
-    /// Never.
+    /// The client takes no packet of this size.
     TooLarge,
 }
 
-/// What pumping came to.
+/// What pumping ended with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pumped {
     /// Nothing is left to write, or there is no room for it.
@@ -104,18 +105,18 @@ impl Subscription {
 }
 
 impl Outlet<'_> {
-    fn offer(&mut self, packet: Result<Bytes, MqttError>) -> Offer {
+    fn write(&mut self, packet: Result<Bytes, MqttError>) -> Written {
         match packet {
             Ok(packet) if packet.len() <= self.connection.peer.packet_size => {
                 if !self.connection.has_room_for(packet.len(), self.limits) {
-                    return Offer::Full;
+                    return Written::Full;
                 }
                 self.connection.write(&packet);
-                Offer::Written
+                Written::Yes
             }
             _ => {
                 self.dropped.too_large += 1;
-                Offer::TooLarge
+                Written::TooLarge
             }
         }
     }
@@ -150,8 +151,8 @@ impl Session {
         self.inflight.iter_mut().for_each(|entry| entry.sent = false);
     }
 
-    /// Accepts a message for the client. Room is made at the cost of expired messages, then of the oldest of
-    /// QoS 0; an absent client gets no QoS 0 at all.
+    /// Queues a message for the client. To make room, expired messages are dropped, then the oldest of QoS 0;
+    /// an absent client gets no QoS 0 at all.
     pub(super) fn enqueue(
         &mut self,
         delivery: Delivery,
@@ -209,16 +210,16 @@ impl Session {
                 index += 1;
                 continue;
             }
-            let (packet, is_message) = match &entry.stage {
-                Stage::Published(delivery) => {
+            let (packet, is_message) = match &entry.packet {
+                Unacknowledged::Publish(delivery) => {
                     (delivery.encode(Some(entry.packet_id), true, outlet.now), true)
                 }
-                Stage::Released => (encode(&PubRelPacket::new(entry.packet_id)), false),
+                Unacknowledged::PubRel => (encode(&PubRelPacket::new(entry.packet_id)), false),
             };
-            match outlet.offer(packet) {
-                Offer::Full => break,
-                Offer::TooLarge => self.forget(index),
-                Offer::Written => {
+            match outlet.write(packet) {
+                Written::Full => break,
+                Written::TooLarge => self.remove(index),
+                Written::Yes => {
                     entry.sent = true;
                     if is_message && self.takes_cut() {
                         return Pumped::Cut;
@@ -241,17 +242,17 @@ impl Session {
                 _ if self.inflight.len() >= outlet.window() => break,
                 _ => Some(self.free_packet_id()),
             };
-            match outlet.offer(next.encode(packet_id, false, outlet.now)) {
-                Offer::Full => break,
-                Offer::TooLarge => {
+            match outlet.write(next.encode(packet_id, false, outlet.now)) {
+                Written::Full => break,
+                Written::TooLarge => {
                     self.take_waiting(0);
                 }
-                Offer::Written => {
+                Written::Yes => {
                     if let (Some(delivery), Some(packet_id)) = (self.take_waiting(0), packet_id) {
                         self.bytes += delivery.message.size();
                         self.last_packet_id = packet_id;
-                        let stage = Stage::Published(delivery);
-                        self.inflight.push(InFlight { packet_id, stage, sent: true });
+                        let packet = Unacknowledged::Publish(delivery);
+                        self.inflight.push(InFlight { packet_id, packet, sent: true });
                     }
                     if self.takes_cut() {
                         return Pumped::Cut;
@@ -279,17 +280,17 @@ impl Session {
 
     /// PUBACK: the client has the message of QoS 1.
     pub(super) fn acknowledge(&mut self, packet_id: u16) {
-        self.forget_where(
+        self.remove_where(
             packet_id,
-            |stage| matches!(stage, Stage::Published(delivery) if delivery.qos == QoS::AtLeastOnce),
+            |packet| matches!(packet, Unacknowledged::Publish(delivery) if delivery.qos == QoS::AtLeastOnce),
         );
     }
 
     /// PUBREC with a failure: the client does not want the message of QoS 2.
     pub(super) fn reject(&mut self, packet_id: u16) {
-        self.forget_where(
+        self.remove_where(
             packet_id,
-            |stage| matches!(stage, Stage::Published(delivery) if delivery.qos == QoS::ExactlyOnce),
+            |packet| matches!(packet, Unacknowledged::Publish(delivery) if delivery.qos == QoS::ExactlyOnce),
         );
     }
 
@@ -298,32 +299,32 @@ impl Session {
         let Some(entry) = self.inflight.iter_mut().find(|entry| entry.packet_id == packet_id) else {
             return false;
         };
-        match &entry.stage {
-            Stage::Released => true,
-            Stage::Published(delivery) if delivery.qos == QoS::ExactlyOnce => {
+        match &entry.packet {
+            Unacknowledged::PubRel => true,
+            Unacknowledged::Publish(delivery) if delivery.qos == QoS::ExactlyOnce => {
                 self.bytes -= delivery.message.size();
-                entry.stage = Stage::Released;
+                entry.packet = Unacknowledged::PubRel;
                 true
             }
-            Stage::Published(_) => false,
+            Unacknowledged::Publish(_) => false,
         }
     }
 
-    /// PUBCOMP: the client has forgotten the identifier of the message of QoS 2.
+    /// PUBCOMP: the client is done with the message of QoS 2.
     pub(super) fn complete(&mut self, packet_id: u16) {
-        self.forget_where(packet_id, |stage| matches!(stage, Stage::Released));
+        self.remove_where(packet_id, |packet| matches!(packet, Unacknowledged::PubRel));
     }
 
-    fn forget_where(&mut self, packet_id: u16, is_due: impl Fn(&Stage) -> bool) {
+    fn remove_where(&mut self, packet_id: u16, is_due: impl Fn(&Unacknowledged) -> bool) {
         let found =
-            self.inflight.iter().position(|entry| entry.packet_id == packet_id && is_due(&entry.stage));
+            self.inflight.iter().position(|entry| entry.packet_id == packet_id && is_due(&entry.packet));
         if let Some(index) = found {
-            self.forget(index);
+            self.remove(index);
         }
     }
 
-    fn forget(&mut self, index: usize) {
-        if let Stage::Published(delivery) = self.inflight.remove(index).stage {
+    fn remove(&mut self, index: usize) {
+        if let Unacknowledged::Publish(delivery) = self.inflight.remove(index).packet {
             self.bytes -= delivery.message.size();
         }
     }

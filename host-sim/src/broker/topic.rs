@@ -24,8 +24,8 @@ pub(super) fn is_valid_filter(filter: &str) -> bool {
     !filter.is_empty()
 }
 
-/// Whether a valid `topic` is one of those that a valid `filter` stands for. A leading wildcard does not
-/// stand for topics that begin with `$`.
+/// Whether a valid `topic` matches a valid `filter`. A leading wildcard does not match topics that begin
+/// with `$`.
 pub(super) fn matches(topic: &str, filter: &str) -> bool {
     if topic.starts_with('$') && filter.starts_with(['+', '#']) {
         return false;
@@ -42,7 +42,7 @@ pub(super) fn matches(topic: &str, filter: &str) -> bool {
     }
 }
 
-/// A filter as it stands in SUBSCRIBE, taken apart.
+/// The filter of a SUBSCRIBE, parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Filter<'a> {
     /// The members of a group share its messages.

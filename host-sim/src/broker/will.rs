@@ -1,4 +1,4 @@
-//! The message that the broker publishes for a client that is gone.
+//! The will: the message that the broker publishes when a client is gone.
 
 use std::sync::Arc;
 use std::time::Duration;

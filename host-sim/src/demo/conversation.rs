@@ -1,29 +1,29 @@
-//! A request as all formats mean it, and what to answer.
+//! A request without its format: what was said, called and returned; and the reply.
 
 use serde_json::Value;
 
 use super::offer::Offer;
 
-/// What matters of a request.
+/// The conversation in a request.
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
-    /// As the reply names it.
+    /// The model's name, for the reply.
     pub(super) model: String,
-    /// The last thing that the person said.
+    /// What the person said last.
     pub(super) question: String,
-    /// What they said before that.
+    /// What they said before the question.
     pub(super) before: String,
-    /// The tools that can be called.
+    /// The tools that the request offers.
     pub(super) offers: Vec<Offer>,
-    /// What has been called, in all of the conversation.
-    pub(super) calls: Vec<Made>,
-    /// Where in `calls` those begin that are about the question.
+    /// The tool calls of the whole conversation.
+    pub(super) calls: Vec<PastCall>,
+    /// Where in `calls` those for the question begin.
     pub(super) since: usize,
-    /// Where in `calls` those begin that are about what they said before.
+    /// Where in `calls` those for what was said before begin.
     pub(super) earlier: usize,
-    /// Times that something was called since the question.
+    /// Rounds of calls since the question.
     pub(super) rounds: usize,
-    /// How many messages there are. Ids are made of it.
+    /// The number of messages, of which ids are made.
     pub(super) messages: usize,
     /// The size of the request in bytes.
     pub(super) size: usize,
@@ -36,24 +36,24 @@ pub(super) struct ToolCall {
     pub(super) arguments: Value,
 }
 
-/// A call that was made, and what came out of it.
+/// A call that was made, and its result.
 #[derive(Clone, Debug)]
-pub(super) struct Made {
+pub(super) struct PastCall {
     pub(super) call: ToolCall,
-    /// What connects it with its result, in formats that have that.
+    /// Connects it with its result, in formats that have ids.
     pub(super) id: Option<String>,
-    pub(super) outcome: Option<Outcome>,
+    pub(super) result: Option<ToolResult>,
 }
 
 /// The result of a call.
 #[derive(Clone, Debug)]
-pub(super) struct Outcome {
+pub(super) struct ToolResult {
     /// JSON where it is, else text.
     pub(super) content: Value,
     pub(super) is_error: bool,
 }
 
-/// What to answer.
+/// The reply of the model.
 #[derive(Debug, PartialEq)]
 pub(super) enum Reply {
     Words(String),
@@ -61,53 +61,54 @@ pub(super) enum Reply {
 }
 
 impl Conversation {
-    /// The person says something: what was called before is about something else.
-    pub(super) fn asked(&mut self, text: &str) {
+    /// The person says something. The calls so far were for something else.
+    pub(super) fn add_question(&mut self, text: &str) {
         self.before = std::mem::replace(&mut self.question, text.into());
         self.earlier = self.since;
         self.since = self.calls.len();
         self.rounds = 0;
     }
 
-    /// The model called something.
-    pub(super) fn called(&mut self, calls: Vec<(Option<String>, ToolCall)>) {
+    /// The model calls tools.
+    pub(super) fn add_calls(&mut self, calls: Vec<(Option<String>, ToolCall)>) {
         self.rounds += usize::from(!calls.is_empty());
-        self.calls.extend(calls.into_iter().map(|(id, call)| Made { call, id, outcome: None }));
+        self.calls.extend(calls.into_iter().map(|(id, call)| PastCall { call, id, result: None }));
     }
 
-    /// A result came: of the call with this id, or else of the first with this name, or else of the first, that has none.
-    pub(super) fn came(&mut self, id: Option<&str>, name: Option<&str>, text: &str, is_error: bool) {
+    /// A result comes: of the call with this id, or else of the first with this name, or else of the first, that has none.
+    pub(super) fn add_result(&mut self, id: Option<&str>, name: Option<&str>, text: &str, is_error: bool) {
         let content = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.into()));
-        let outcome = Some(Outcome { content, is_error });
-        let is_open = |made: &&mut Made| made.outcome.is_none();
-        let by_id = self.calls.iter_mut().find(|made| id.is_some() && made.id.as_deref() == id);
-        if let Some(made) = by_id {
-            made.outcome = outcome;
-            return;
-        }
-        let by_name =
-            self.calls.iter_mut().filter(is_open).find(|made| name.is_none_or(|name| made.call.name == name));
-        if let Some(made) = by_name {
-            made.outcome = outcome;
+        let has_id = |made: &PastCall| id.is_some() && made.id.as_deref() == id;
+        let has_name =
+            |made: &PastCall| made.result.is_none() && name.is_none_or(|name| made.call.name == name);
+        let index = self.calls.iter().position(has_id).or_else(|| self.calls.iter().position(has_name));
+        if let Some(index) = index {
+            self.calls[index].result = Some(ToolResult { content, is_error });
         }
     }
 
     /// Whether a call was made for the question.
     pub(super) fn was_made(&self, call: &ToolCall) -> bool {
-        self.recent().any(|made| made.call == *call)
+        self.calls_now().any(|made| made.call == *call)
     }
 
-    /// What came out of a call that was made for the question.
-    pub(super) fn outcome(&self, call: &ToolCall) -> Option<&Outcome> {
-        self.recent().filter(|made| made.call == *call).find_map(|made| made.outcome.as_ref())
+    /// The result of a call that was made for the question.
+    pub(super) fn result_of(&self, call: &ToolCall) -> Option<&ToolResult> {
+        self.calls_now().filter(|made| made.call == *call).find_map(|made| made.result.as_ref())
     }
 
-    /// What was called for what they said before.
-    pub(super) fn made_before(&self) -> impl Iterator<Item = &Made> {
+    /// The calls for what was said before the question.
+    pub(super) fn calls_before(&self) -> impl Iterator<Item = &PastCall> {
         self.calls.iter().take(self.since).skip(self.earlier)
     }
 
-    pub(super) fn recent(&self) -> impl Iterator<Item = &Made> {
+    /// The calls for the question.
+    pub(super) fn calls_now(&self) -> impl Iterator<Item = &PastCall> {
         self.calls.iter().skip(self.since)
     }
+}
+
+/// The content of a result of the hub's own tools, or of a controller's.
+pub(super) fn result(content: &Value) -> &Value {
+    content.get("result").unwrap_or(content)
 }

@@ -1,8 +1,8 @@
-//! The devices of the home, as far as the model can know them, and which of them is meant.
+//! The devices of the home, as far as the model knows them, and finding those that a person names.
 
 use serde_json::Value;
 
-use super::conversation::Conversation;
+use super::conversation::{Conversation, result};
 use super::grammar::Target;
 use crate::zwave::Home;
 
@@ -12,12 +12,12 @@ pub(super) struct Device {
     pub(super) name: String,
     pub(super) room: String,
     pub(super) kind: String,
-    /// Null if nobody knows.
+    /// Null if it is not known.
     pub(super) state: Value,
     pub(super) is_dead: bool,
 }
 
-/// What is known about the home.
+/// The devices that the model knows.
 #[derive(Debug)]
 pub(super) struct Known {
     pub(super) devices: Vec<Device>,
@@ -59,20 +59,21 @@ pub(super) fn known(conversation: &Conversation) -> Known {
         .calls
         .iter()
         .filter(|made| made.call.name.ends_with("list_devices") && is_whole(&made.call.arguments));
-    let mut listed = lists.filter_map(|made| listed(&made.outcome.as_ref()?.content));
+    let mut listed = lists.filter_map(|made| listed(&made.result.as_ref()?.content));
     match listed.next_back() {
-        Some((devices, true)) => Known { devices, is_listed: true },
+        Some((devices, true)) => Known::listed(devices),
         Some((mut devices, false)) => {
             // The hub cuts old results when room is short. If this is the simulated home, the rest is known by name.
             let home = simulated();
-            let is_it = devices.iter().all(|device| home.iter().any(|other| other.name == device.name));
+            let is_simulated =
+                devices.iter().all(|device| home.iter().any(|other| other.name == device.name));
             let rest = home
                 .into_iter()
-                .filter(|_| is_it)
+                .filter(|_| is_simulated)
                 .filter(|other| devices.iter().all(|device| device.name != other.name));
             let rest: Vec<_> = rest.map(|device| Device { state: Value::Null, ..device }).collect();
             devices.extend(rest);
-            Known { devices, is_listed: true }
+            Known::listed(devices)
         }
         None => Known { devices: simulated(), is_listed: false },
     }
@@ -91,8 +92,7 @@ fn simulated() -> Vec<Device> {
 
 /// The devices in a result, and whether that is all of it: of one that was cut, those before the cut.
 pub(super) fn listed(content: &Value) -> Option<(Vec<Device>, bool)> {
-    let result = content.get("result").unwrap_or(content);
-    if let Some(devices) = result["devices"].as_array() {
+    if let Some(devices) = result(content)["devices"].as_array() {
         return Some((devices.iter().filter_map(device).collect(), true));
     }
     let (_, devices) = content.as_str()?.split_once("\"devices\":[")?;
@@ -128,34 +128,39 @@ impl Device {
     }
 }
 
-/// Who is meant.
+/// The devices that a person named.
 #[derive(Debug, PartialEq)]
-pub(super) enum Meant<'a> {
-    These(Vec<&'a Device>),
-    OneOf(Vec<&'a Device>),
-    Nobody,
+pub(super) enum Matched<'a> {
+    All(Vec<&'a Device>),
+    /// One of these.
+    Ambiguous(Vec<&'a Device>),
+    None,
 }
 
 impl Known {
-    /// The devices that are meant by a target and can do something.
-    pub(super) fn meant(&self, target: &Target, ability: Ability) -> Meant<'_> {
+    pub(super) fn listed(devices: Vec<Device>) -> Self {
+        Self { devices, is_listed: true }
+    }
+
+    /// The devices that a target names and that have an ability.
+    pub(super) fn find(&self, target: &Target, ability: Ability) -> Matched<'_> {
         let (left_out, _) = self.named(&target.except);
         let is_able = |device: &&Device| ability.is_of(&device.kind) && !left_out.contains(device);
         let able = || self.devices.iter().filter(is_able);
         let name = target.words.join(" ");
         if let Some(device) = able().find(|device| device.name.to_lowercase() == name) {
-            return Meant::These(vec![device]);
+            return Matched::All(vec![device]);
         }
         let those: Vec<_> = able().filter(|device| fits(device, &target.words)).collect();
         match those.len() {
-            0 => Meant::Nobody,
-            1 => Meant::These(those),
-            _ if target.is_plural => Meant::These(those),
-            _ => Meant::OneOf(those),
+            0 => Matched::None,
+            1 => Matched::All(those),
+            _ if target.is_plural => Matched::All(those),
+            _ => Matched::Ambiguous(those),
         }
     }
 
-    /// The devices that are named one after the other, by name, room or what they are; and the words that name none.
+    /// The devices that are named one after the other, by name, room or kind; and the words that name none.
     pub(super) fn named(&self, words: &[String]) -> (Vec<&Device>, Vec<String>) {
         let (mut found, mut unknown) = (Vec::new(), Vec::new());
         for phrase in words.split(|word| ["and", "or", "nor", "|"].contains(&word.as_str())) {
@@ -186,7 +191,7 @@ impl Known {
     }
 }
 
-/// Whether every word is one of the device's name, its room or what it is.
+/// Whether every word is one of the device's name, its room or its kind.
 fn fits(device: &Device, words: &[String]) -> bool {
     let own = format!("{} {}", device.name, device.room).to_lowercase();
     let has = |word: &str| own.split_whitespace().any(|other| other == word);
@@ -216,7 +221,7 @@ mod tests {
 
     #[test]
     fn things_are_named_one_after_the_other() {
-        let known = Known { devices: simulated(), is_listed: true };
+        let known = Known::listed(simulated());
         for (said, names, unknown) in [
             ("hall light fan", "Hall Light", "fan"),
             ("the light in the hall", "Hall Light", ""),

@@ -1,11 +1,11 @@
-//! What something is, in words, without changing anything.
+//! Explains devices, tools and what was done, without changing anything.
 
-use super::conversation::{Made, ToolCall};
+use super::conversation::{PastCall, ToolCall};
 use super::devices::Device;
 use super::grammar;
 use super::offer::Offer;
-use super::plan::{Need, Tools};
-use super::report::stands;
+use super::plan::{Plan, Tools};
+use super::report::describe;
 use super::speech::{list, words};
 
 /// Words of a question that name nothing.
@@ -14,14 +14,14 @@ const ASKING: [&str; 24] = [
     "work", "works", "means", "mean", "about", "locked", "open", "unlocked", "closed",
 ];
 
-/// Calls that are told of.
-const DEEDS: usize = 8;
+/// Calls that are listed.
+const CALLS: usize = 8;
 
-/// What it takes to explain: a look at something, or only words.
-pub(super) fn need(about: &[String], tools: &Tools<'_>) -> Need {
-    let asked: Vec<String> = about.iter().filter(|word| !ASKING.contains(&word.as_str())).cloned().collect();
+/// The plan to explain something: a look at it, or only words.
+pub(super) fn plan(about: &[String], tools: &Tools<'_>) -> Plan {
+    let asked = grammar::without(about, &ASKING);
     if about.is_empty() {
-        return Need::Say(last_deed(tools));
+        return Plan::Say(last_calls(tools));
     }
     let is_about = |said: &[&str]| asked.iter().any(|word| said.contains(&word.as_str()));
     if is_about(&["scene", "scenes"]) {
@@ -31,26 +31,26 @@ pub(super) fn need(about: &[String], tools: &Tools<'_>) -> Need {
         return tools.one("get_battery_levels", &[], "look at batteries");
     }
     if let Some(offer) = tool(&asked, tools.offers) {
-        return Need::Say(of_tool(offer));
+        return Plan::Say(of_tool(offer));
     }
     let (devices, _) = tools.known.named(&asked);
     match devices.as_slice() {
-        [] => Need::Say(unknown(about)),
+        [] => Plan::Say(unknown(about)),
         [device] => match tools.ask_status(&[device]) {
-            Need::Calls(calls) => match calls.iter().find_map(|call| tools.conversation.outcome(call)) {
-                None => Need::Calls(calls),
-                Some(outcome) => Need::Say(of_device(device, &words(&outcome.content))),
+            Plan::Calls(calls) => match calls.iter().find_map(|call| tools.conversation.result_of(call)) {
+                None => Plan::Calls(calls),
+                Some(result) => Plan::Say(of_device(device, &words(&result.content))),
             },
             none => none,
         },
         many => match tools.one("list_devices", &[], "look at devices") {
-            Need::Calls(calls) if calls.iter().all(|call| tools.conversation.outcome(call).is_none()) => {
-                Need::Calls(calls)
+            Plan::Calls(calls) if calls.iter().all(|call| tools.conversation.result_of(call).is_none()) => {
+                Plan::Calls(calls)
             }
-            _ => Need::Say(
+            _ => Plan::Say(
                 many.iter()
                     .take(8)
-                    .map(|device| format!("{}.", stands(device)))
+                    .map(|device| format!("{}.", describe(device)))
                     .collect::<Vec<_>>()
                     .join(" "),
             ),
@@ -83,7 +83,7 @@ fn of_tool(offer: &Offer) -> String {
     format!("The tool {}: {about}. {takes}.", offer.name)
 }
 
-fn of_device(device: &Device, stands: &str) -> String {
+fn of_device(device: &Device, state: &str) -> String {
     let (what, able) = match device.kind.as_str() {
         "switch" => ("a switch", "I can switch it on and off"),
         "dimmer" => ("a dimmer", "I can switch it on and off, and make it brighter or darker"),
@@ -95,11 +95,11 @@ fn of_device(device: &Device, stands: &str) -> String {
         _ => ("a device", "I can look at it"),
     };
     let place = if device.room.is_empty() { String::new() } else { format!(" ({})", device.room) };
-    format!("{}{place} is {what}. {}. {able}.", device.name, stands.trim_end_matches('.'))
+    format!("{}{place} is {what}. {}. {able}.", device.name, state.trim_end_matches('.'))
 }
 
-/// What was done for what was said before, and why.
-fn last_deed(tools: &Tools<'_>) -> String {
+/// The calls for what was said before.
+fn last_calls(tools: &Tools<'_>) -> String {
     let before = tools.conversation.before.trim();
     if before.is_empty() {
         return "I have not done anything yet in this conversation.".into();
@@ -108,21 +108,21 @@ fn last_deed(tools: &Tools<'_>) -> String {
         Some(name) => format!("@{name}"),
         None => before.chars().take(80).collect(),
     };
-    let deeds: Vec<_> = tools.conversation.made_before().take(DEEDS).map(deed).collect();
-    match deeds.is_empty() {
+    let calls: Vec<_> = tools.conversation.calls_before().take(CALLS).map(describe_call).collect();
+    match calls.is_empty() {
         true => format!("You said '{said}'. I only answered, and called no tool."),
-        false => format!("You said '{said}', so I called tools. {}.", deeds.join(". ")),
+        false => format!("You said '{said}', so I called tools. {}.", calls.join(". ")),
     }
 }
 
-fn deed(made: &Made) -> String {
+fn describe_call(made: &PastCall) -> String {
     let ToolCall { name, arguments } = &made.call;
     let is_bare = arguments.as_object().is_none_or(serde_json::Map::is_empty);
     let with = if is_bare { String::new() } else { format!(" {arguments}") };
-    let came = made.outcome.as_ref().map(|outcome| words(&outcome.content)).unwrap_or_default();
-    // A list of everything is not to be read out.
-    match came.chars().count() {
+    let result = made.result.as_ref().map(|result| words(&result.content)).unwrap_or_default();
+    // Long results are not read out.
+    match result.chars().count() {
         0 | 120.. => format!("I called {name}{with}"),
-        _ => format!("I called {name}{with}, and heard: {}", came.trim_end_matches('.')),
+        _ => format!("I called {name}{with}, and heard: {}", result.trim_end_matches('.')),
     }
 }

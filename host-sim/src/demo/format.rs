@@ -41,13 +41,9 @@ impl Format for Provider {
 
     fn write(self, conversation: &Conversation, reply: &Reply) -> Vec<u8> {
         let id = conversation.messages;
-        let text = match reply {
-            Reply::Words(words) => words.as_str(),
-            Reply::Calls(_) => "",
-        };
-        let calls = match reply {
-            Reply::Words(_) => &[][..],
-            Reply::Calls(calls) => calls,
+        let (text, calls) = match reply {
+            Reply::Words(words) => (words.as_str(), &[][..]),
+            Reply::Calls(calls) => ("", calls.as_slice()),
         };
         let model = &conversation.model;
         // About four bytes make a token.
@@ -144,15 +140,15 @@ fn read_blocks(message: &Value, conversation: &mut Conversation) {
             let call = ToolCall { name: block["name"].as_str()?.into(), arguments: block["input"].clone() };
             Some((block["id"].as_str().map(str::to_owned), call))
         });
-        return conversation.called(calls.collect());
+        return conversation.add_calls(calls.collect());
     }
     for block in blocks().filter(|block| block["type"] == "tool_result") {
         let is_error = block["is_error"] == true;
-        conversation.came(block["tool_use_id"].as_str(), None, &text(&block["content"]), is_error);
+        conversation.add_result(block["tool_use_id"].as_str(), None, &text(&block["content"]), is_error);
     }
     let said = text(content);
     if message["role"] == "user" && !said.trim().is_empty() {
-        conversation.asked(&said);
+        conversation.add_question(&said);
     }
 }
 
@@ -160,10 +156,10 @@ fn read_blocks(message: &Value, conversation: &mut Conversation) {
 fn read_message(message: &Value, conversation: &mut Conversation) {
     let content = text(&message["content"]);
     match message["role"].as_str() {
-        Some("user") => conversation.asked(&content),
+        Some("user") => conversation.add_question(&content),
         Some("tool") => {
             let name = message["tool_name"].as_str().or(message["name"].as_str());
-            conversation.came(message["tool_call_id"].as_str(), name, &content, false);
+            conversation.add_result(message["tool_call_id"].as_str(), name, &content, false);
         }
         Some("assistant") => {
             let calls = message["tool_calls"].as_array().into_iter().flatten().filter_map(|call| {
@@ -174,7 +170,7 @@ fn read_message(message: &Value, conversation: &mut Conversation) {
                 let call_id = call["id"].as_str().map(str::to_owned);
                 Some((call_id, ToolCall { name: call["function"]["name"].as_str()?.into(), arguments }))
             });
-            conversation.called(calls.collect());
+            conversation.add_calls(calls.collect());
         }
         _ => {}
     }

@@ -12,7 +12,7 @@ pub(super) struct Offer {
     pub(super) schema: Value,
 }
 
-/// An argument: the names that its parameter may have, and the values that may be meant, the best first.
+/// An argument: the possible names of its parameter, and its possible values, the best first.
 pub(super) type Wanted<'a> = (&'a [&'a str], Vec<Value>);
 
 /// The tool of this name among the offers, with or without a prefix before it.

@@ -1,22 +1,22 @@
-//! Which calls serve a wish.
+//! The calls that an intent needs.
 
 use serde_json::{Value, json};
 
-use super::conversation::{Conversation, ToolCall};
-use super::devices::{Ability, Device, Known, Meant, listed};
+use super::conversation::{Conversation, ToolCall, result};
+use super::devices::{Ability, Device, Known, Matched, listed};
 use super::explain;
 use super::grammar::{Condition, Flag, Intent, Power, Scope, Target, Volume};
 use super::offer::{Offer, Wanted, find};
 use super::speech::list;
 
-/// What a wish needs.
+/// What an intent needs.
 #[derive(Debug, PartialEq)]
-pub(super) enum Need {
-    /// These calls; their results answer it, or tell what is needed next.
+pub(super) enum Plan {
+    /// These calls; their results answer it, or lead to the next ones.
     Calls(Vec<ToolCall>),
-    /// Nothing but words.
+    /// Only words.
     Say(String),
-    /// A tool that is not offered, and words that say so.
+    /// A tool that is not offered: the words that say so.
     Missing(String),
 }
 
@@ -25,14 +25,14 @@ const ACTION: &[&str] = &["action", "command", "state"];
 const SETPOINT: &[&str] = &["setpoint", "temperature", "target"];
 const LEVEL: &[&str] = &["level", "brightness", "percent", "value"];
 
-/// What a wish needs, from what is known and offered.
-pub(super) fn need(intent: &Intent, known: &Known, conversation: &Conversation) -> Need {
+/// What an intent needs, from the known devices and the offered tools.
+pub(super) fn plan(intent: &Intent, known: &Known, conversation: &Conversation) -> Plan {
     let offers = conversation.offers.as_slice();
     let tools = Tools { known, offers, conversation };
     match intent {
-        Intent::Who => Need::Say(super::SELF.into()),
-        Intent::Hello => Need::Say("Hello! I am a demo of a hub. What can I do for you?".into()),
-        Intent::Thanks => Need::Say("You are welcome.".into()),
+        Intent::Who => Plan::Say(super::SELF.into()),
+        Intent::Hello => Plan::Say("Hello! I am a demo of a hub. What can I do for you?".into()),
+        Intent::Thanks => Plan::Say("You are welcome.".into()),
         Intent::Clock => tools.one("datetime", &[], "tell the time"),
         Intent::Volume(volume) => {
             let wanted: Vec<Wanted<'_>> = match volume {
@@ -46,11 +46,7 @@ pub(super) fn need(intent: &Intent, known: &Known, conversation: &Conversation) 
         Intent::Batteries(below) => {
             let limit =
                 below.map(|percent| -> Wanted<'_> { (&["below", "threshold"], vec![json!(percent)]) });
-            let wanted: Vec<_> = limit.into_iter().collect();
-            match tools.try_one("get_battery_levels", &wanted) {
-                Some(call) => Need::Calls(vec![call]),
-                None => tools.one("get_battery_levels", &[], "look at batteries"),
-            }
+            tools.one_or_bare("get_battery_levels", limit.as_slice(), "look at batteries")
         }
         Intent::Search(query) => tools.one("search", &[(&["query", "q"], vec![json!(query)])], "search"),
         Intent::Ping(node) => {
@@ -68,16 +64,16 @@ pub(super) fn need(intent: &Intent, known: &Known, conversation: &Conversation) 
             let wanted: Vec<_> = mode.into_iter().chain(setpoint).collect();
             tools.one("set_thermostat", &wanted, "set the heating")
         }
-        Intent::Temperature(place) => tools.temperature(place),
+        Intent::Temperature(target) => tools.temperature(target),
         Intent::Sum { expression, .. } => {
             tools.one("math_eval", &[(&["expression"], vec![json!(expression)])], "calculate")
         }
         Intent::Lock { target, locks } => tools.lock(target, *locks),
         Intent::Level { target, percent } => {
-            tools.each(target, Ability::Level, |device| tools.level(device, *percent))
+            tools.control(target, Ability::Level, |device| tools.level(device, *percent))
         }
         Intent::Power { target, power } => {
-            tools.each(target, Ability::Power, |device| power_of(device, *power))
+            tools.control(target, Ability::Power, |device| power_of(device, *power))
         }
         Intent::Status { target, expected } => tools.status(target, *expected),
         Intent::Devices { .. } | Intent::Rooms | Intent::Report { .. } => {
@@ -86,16 +82,20 @@ pub(super) fn need(intent: &Intent, known: &Known, conversation: &Conversation) 
         Intent::Warmer(change) => tools.warmer(*change),
         Intent::Brighter { target, change } => tools.brighter(target, *change),
         Intent::Night { except } => tools.night(except),
-        Intent::Explain { about } => explain::need(about, &tools),
+        Intent::Explain { about } => explain::plan(about, &tools),
         Intent::Cannot(able) => {
-            Need::Say(format!("I cannot {able}: I am a demo, and the hub has no tool for it."))
+            Plan::Say(format!("I cannot {able}: I am a demo, and the hub has no tool for it."))
         }
-        Intent::Refrain => Need::Say("All right, I leave it as it is.".into()),
+        Intent::Refrain => Plan::Say("All right, I leave it as it is.".into()),
     }
 }
 
-fn missing(able: &str) -> Need {
-    Need::Missing(format!("I cannot {able} here: there is no tool for it."))
+/// All of these calls, or that there is no tool to `able` with.
+fn calls(calls: impl IntoIterator<Item = Option<ToolCall>>, able: &str) -> Plan {
+    match calls.into_iter().collect() {
+        Some(calls) => Plan::Calls(calls),
+        None => Plan::Missing(format!("I cannot {able} here: there is no tool for it.")),
+    }
 }
 
 fn power_of<'a>(device: &str, power: Power) -> Vec<Wanted<'a>> {
@@ -107,7 +107,7 @@ fn power_of<'a>(device: &str, power: Power) -> Vec<Wanted<'a>> {
     vec![(DEVICE, vec![json!(device)]), (ACTION, words.map(Value::from).into())]
 }
 
-/// What calls are made of.
+/// The known devices and the offered tools.
 pub(super) struct Tools<'a> {
     pub(super) known: &'a Known,
     pub(super) offers: &'a [Offer],
@@ -120,14 +120,16 @@ impl Tools<'_> {
     }
 
     /// One call, or that there is no tool to `able` with.
-    pub(super) fn one(&self, name: &str, wanted: &[Wanted<'_>], able: &str) -> Need {
-        match self.try_one(name, wanted) {
-            Some(call) => Need::Calls(vec![call]),
-            None => missing(able),
-        }
+    pub(super) fn one(&self, name: &str, wanted: &[Wanted<'_>], able: &str) -> Plan {
+        calls([self.try_one(name, wanted)], able)
     }
 
-    fn flag(&self, scope: Scope, flag: &Flag) -> Need {
+    /// The same, without arguments if the tool does not take them.
+    fn one_or_bare(&self, name: &str, wanted: &[Wanted<'_>], able: &str) -> Plan {
+        calls([self.try_one(name, wanted).or_else(|| self.try_one(name, &[]))], able)
+    }
+
+    fn flag(&self, scope: Scope, flag: &Flag) -> Plan {
         let end = |verb: &str, plural: &str| match scope {
             Scope::Project => format!("{verb}_project_flag{plural}"),
             Scope::Everybody => format!("{verb}_feature_flag{plural}"),
@@ -143,40 +145,40 @@ impl Tools<'_> {
         }
     }
 
-    /// Finds who is meant. The controller is asked for all devices if it may know more than the model does.
-    fn meant(&self, target: &Target, ability: Ability) -> Result<Vec<&Device>, Need> {
+    /// The devices that a target names. The controller is asked for all devices if it may know more than the model does.
+    fn find(&self, target: &Target, ability: Ability) -> Result<Vec<&Device>, Plan> {
         if target.words == ["it"] {
             return self.last_device(ability);
         }
-        let meant = self.known.meant(target, ability);
-        let is_certain = matches!(&meant, Meant::These(_) if !target.is_plural);
-        // The list may have been forgotten since, but who acted has seen it.
-        let has_acted = self.conversation.recent().any(|made| !made.call.name.ends_with("list_devices"));
+        let matched = self.known.find(target, ability);
+        let is_certain = matches!(&matched, Matched::All(_) if !target.is_plural);
+        // The list may have been cut since, but a call that acted came after it.
+        let has_acted = self.conversation.calls_now().any(|made| !made.call.name.ends_with("list_devices"));
         if !self.known.is_listed
             && !is_certain
             && !has_acted
             && let Some(call) = self.try_one("list_devices", &[])
         {
-            return Err(Need::Calls(vec![call]));
+            return Err(Plan::Calls(vec![call]));
         }
         if let (_, unknown) = self.known.named(&target.except)
             && !unknown.is_empty()
         {
             let unknown = unknown.join(" ");
-            return Err(Need::Say(format!("I found no '{unknown}' to leave out, so I did nothing.")));
+            return Err(Plan::Say(format!("I found no '{unknown}' to leave out, so I did nothing.")));
         }
-        match meant {
-            Meant::These(devices) => Ok(devices),
-            Meant::OneOf(devices) => {
+        match matched {
+            Matched::All(devices) => Ok(devices),
+            Matched::Ambiguous(devices) => {
                 let names: Vec<_> = devices.iter().map(|device| device.name.clone()).collect();
-                Err(Need::Say(format!("Which one do you mean: {}?", list(&names, "or"))))
+                Err(Plan::Say(format!("Which one do you mean: {}?", list(&names, "or"))))
             }
-            Meant::Nobody => Err(Need::Say(self.nobody(target))),
+            Matched::None => Err(Plan::Say(self.explain_none(target))),
         }
     }
 
-    /// "It" is what was called by its name last, for something that was said before.
-    fn last_device(&self, ability: Ability) -> Result<Vec<&Device>, Need> {
+    /// "It" is the device that was named last, for something that was said before.
+    fn last_device(&self, ability: Ability) -> Result<Vec<&Device>, Plan> {
         let conversation = self.conversation;
         let earlier = conversation.calls.iter().take(conversation.since).rev();
         let mut names = earlier.filter_map(|made| {
@@ -186,15 +188,15 @@ impl Tools<'_> {
         });
         match names.next() {
             Some(device) if ability.is_of(&device.kind) => Ok(vec![device]),
-            Some(device) => Err(Need::Say(format!("{} cannot do that.", device.name))),
-            None => Err(Need::Say("I do not know what you mean by 'it': say its name.".into())),
+            Some(device) => Err(Plan::Say(format!("{} cannot do that.", device.name))),
+            None => Err(Plan::Say("I do not know what you mean by 'it': say its name.".into())),
         }
     }
 
-    /// Why nobody is meant: there is no such thing, or it cannot do that.
-    fn nobody(&self, target: &Target) -> String {
-        match self.known.meant(target, Ability::Anything) {
-            Meant::These(devices) if !target.is_plural => {
+    /// Why no device matches: there is no such thing, or it cannot do that.
+    fn explain_none(&self, target: &Target) -> String {
+        match self.known.find(target, Ability::Anything) {
+            Matched::All(devices) if !target.is_plural => {
                 let names: Vec<_> = devices
                     .iter()
                     .map(|device| {
@@ -203,7 +205,7 @@ impl Tools<'_> {
                     .collect();
                 list(&names, "and")
             }
-            Meant::Nobody => format!("I know no '{}' in this home.", target.words.join(" ")),
+            Matched::None => format!("I know no '{}' in this home.", target.words.join(" ")),
             _ => format!("I found no '{}' that can do that.", target.words.join(" ")),
         }
     }
@@ -224,20 +226,19 @@ impl Tools<'_> {
         ]
     }
 
-    /// What a call that was made for the question says about how a device stands.
+    /// The state of a device in the result of a call for the question.
     fn state(&self, call: &ToolCall) -> Option<&Value> {
-        let content = &self.conversation.outcome(call)?.content;
-        Some(&content.get("result").unwrap_or(content)["state"])
+        Some(&result(&self.conversation.result_of(call)?.content)["state"])
     }
 
-    /// First how it stands, then one more or less.
-    fn warmer(&self, change: f64) -> Need {
+    /// First reads the setpoint, then sets a higher or lower one.
+    fn warmer(&self, change: f64) -> Plan {
         let target = Target::new(&["thermostat".to_owned()]);
-        let need = self.status(&target, None);
-        let Need::Calls(calls) = &need else { return need };
+        let plan = self.status(&target, None);
+        let Plan::Calls(calls) = &plan else { return plan };
         let setpoint = calls.iter().find_map(|call| self.state(call)?["setpoint"].as_f64());
         match setpoint {
-            None => need,
+            None => plan,
             Some(setpoint) => {
                 let wanted: [Wanted<'_>; 1] = [(SETPOINT, vec![json!(setpoint + change)])];
                 self.one("set_thermostat", &wanted, "set the heating")
@@ -245,44 +246,41 @@ impl Tools<'_> {
         }
     }
 
-    /// First how bright it is, then more or less.
-    fn brighter(&self, target: &Target, change: i8) -> Need {
-        let devices = match self.meant(target, Ability::Level) {
+    /// First reads the level, then sets a higher or lower one.
+    fn brighter(&self, target: &Target, change: i8) -> Plan {
+        let devices = match self.find(target, Ability::Level) {
             Ok(devices) => devices,
-            Err(need) => return need,
+            Err(plan) => return plan,
         };
-        let need = self.ask_status(&devices);
-        let Need::Calls(calls) = &need else { return need };
-        let levels: Option<Vec<f64>> = calls.iter().map(|call| self.state(call)?["level"].as_f64()).collect();
-        let Some(levels) = levels else { return need };
+        let plan = self.ask_status(&devices);
+        let Plan::Calls(asked) = &plan else { return plan };
+        let levels: Option<Vec<f64>> = asked.iter().map(|call| self.state(call)?["level"].as_f64()).collect();
+        let Some(levels) = levels else { return plan };
         let call = |(device, level): (&&Device, f64)| {
             // Darker is not off.
             let percent = (level + f64::from(change)).clamp(5.0, 100.0) as u8;
             self.try_one("control_zwave_device", &self.level(&device.name, percent))
         };
-        match devices.iter().zip(levels).map(call).collect() {
-            Some(calls) => Need::Calls(calls),
-            None => missing("control devices"),
-        }
+        calls(devices.iter().zip(levels).map(call), "control devices")
     }
 
     /// Looks at what matters at night, and switches off the lights that are on. All that was switched off counts, even if
     /// the lists have been cut in the meantime.
-    fn night(&self, except: &[String]) -> Need {
+    fn night(&self, except: &[String]) -> Plan {
         const KINDS: [&str; 4] = ["dimmer", "switch", "contact_sensor", "lock"];
         let list = |kind: &str| self.try_one("list_devices", &[(&["kind", "type"], vec![json!(kind)])]);
         // One kind after the other: the hub cuts long results.
         let mut calls: Vec<_> = KINDS.iter().filter_map(|kind| list(kind)).collect();
         if calls.len() < KINDS.len() {
             match self.one("list_devices", &[], "look at the lights") {
-                Need::Calls(all) => calls = all,
+                Plan::Calls(all) => calls = all,
                 none => return none,
             }
         }
-        let outcomes: Vec<_> = calls.iter().filter_map(|call| self.conversation.outcome(call)).collect();
+        let results: Vec<_> = calls.iter().filter_map(|call| self.conversation.result_of(call)).collect();
         let devices =
-            outcomes.iter().filter_map(|outcome| listed(&outcome.content)).flat_map(|(devices, _)| devices);
-        let known = Known { devices: devices.collect(), is_listed: true };
+            results.iter().filter_map(|result| listed(&result.content)).flat_map(|(devices, _)| devices);
+        let known = Known::listed(devices.collect());
         let (stay, _) = known.named(except);
         let shines =
             |device: &&Device| device.is_light() && device.state["on"] == true && !stay.contains(device);
@@ -292,38 +290,39 @@ impl Tools<'_> {
             });
         let made = self
             .conversation
-            .recent()
+            .calls_now()
             .map(|made| &made.call)
             .filter(|call| call.name.ends_with("control_zwave_device"));
-        let mut off: Vec<_> = made.cloned().chain(off).collect();
-        let mut seen = Vec::new();
-        off.retain(|call| {
-            !seen.contains(call) && {
-                seen.push(call.clone());
-                true
+        for call in made.cloned().chain(off) {
+            if !calls.contains(&call) {
+                calls.push(call);
             }
-        });
-        calls.extend(off);
-        Need::Calls(calls)
-    }
-
-    /// The same call for everyone who is meant.
-    fn each<'a>(&self, target: &Target, ability: Ability, wanted: impl Fn(&str) -> Vec<Wanted<'a>>) -> Need {
-        let devices = match self.meant(target, ability) {
-            Ok(devices) => devices,
-            Err(need) => return need,
-        };
-        let calls: Option<Vec<_>> = devices
-            .iter()
-            .map(|device| self.try_one("control_zwave_device", &wanted(&device.name)))
-            .collect();
-        match calls {
-            Some(calls) => Need::Calls(calls),
-            None => missing("control devices"),
         }
+        Plan::Calls(calls)
     }
 
-    fn lock(&self, target: &Target, locks: bool) -> Need {
+    /// One call for each device that a target names.
+    fn each(
+        &self,
+        target: &Target,
+        ability: Ability,
+        able: &str,
+        call: impl Fn(&&Device) -> Option<ToolCall>,
+    ) -> Plan {
+        self.find(target, ability).map_or_else(|plan| plan, |devices| calls(devices.iter().map(call), able))
+    }
+
+    fn control<'a>(
+        &self,
+        target: &Target,
+        ability: Ability,
+        wanted: impl Fn(&str) -> Vec<Wanted<'a>>,
+    ) -> Plan {
+        let call = |device: &&Device| self.try_one("control_zwave_device", &wanted(&device.name));
+        self.each(target, ability, "control devices", call)
+    }
+
+    fn lock(&self, target: &Target, locks: bool) -> Plan {
         let action = match locks {
             true => ["lock", "on", "secure"],
             false => ["unlock", "off", "open"],
@@ -332,40 +331,29 @@ impl Tools<'_> {
         let is_any =
             target.is_empty() || [["door"], ["lock"], ["everything"]].iter().any(|any| target.words == any);
         if is_any && let Some(call) = self.try_one("lock_door", std::slice::from_ref(&action)) {
-            return Need::Calls(vec![call]);
+            return Plan::Calls(vec![call]);
         }
-        let devices = match self.meant(target, Ability::Lock) {
-            Ok(devices) => devices,
-            Err(need) => return need,
-        };
-        let call = |device: &&Device| {
+        self.each(target, Ability::Lock, "lock doors", |device| {
             self.try_one("lock_door", &[(DEVICE, vec![json!(device.name)]), action.clone()])
-        };
-        match devices.iter().map(call).collect() {
-            Some(calls) => Need::Calls(calls),
-            None => missing("lock doors"),
-        }
+        })
     }
 
-    fn temperature(&self, place: &Target) -> Need {
-        if place.is_empty() {
+    fn temperature(&self, target: &Target) -> Plan {
+        if target.is_empty() {
             let kind: Wanted<'_> =
                 (&["kind", "type"], vec![json!("temperature_sensor"), json!("temperature")]);
-            return match self.try_one("list_devices", &[kind]) {
-                Some(call) => Need::Calls(vec![call]),
-                None => self.one("list_devices", &[], "measure the temperature"),
-            };
+            return self.one_or_bare("list_devices", &[kind], "measure the temperature");
         }
-        match self.meant(place, Ability::Temperature) {
-            Err(Need::Say(_)) if self.known.meant(place, Ability::Temperature) == Meant::Nobody => {
-                Need::Say(format!("Nothing measures the temperature of '{}'.", place.words.join(" ")))
+        match self.find(target, Ability::Temperature) {
+            Err(Plan::Say(_)) if self.known.find(target, Ability::Temperature) == Matched::None => {
+                Plan::Say(format!("Nothing measures the temperature of '{}'.", target.words.join(" ")))
             }
             Ok(devices) => self.ask_status(&devices),
-            Err(need) => need,
+            Err(plan) => plan,
         }
     }
 
-    fn status(&self, target: &Target, expected: Option<Condition>) -> Need {
+    fn status(&self, target: &Target, expected: Option<Condition>) -> Plan {
         let ability = match expected {
             Some(Condition::On(_)) => Ability::Power,
             Some(Condition::Locked(_)) => Ability::Lock,
@@ -373,21 +361,16 @@ impl Tools<'_> {
             Some(Condition::Motion(_)) => Ability::Motion,
             None => Ability::Anything,
         };
-        // Who asks how the kitchen is wants to know all of it.
-        let is_whole = expected.is_none() && matches!(self.known.meant(target, ability), Meant::OneOf(_));
+        // "How is the kitchen" asks for all of its devices.
+        let is_whole =
+            expected.is_none() && matches!(self.known.find(target, ability), Matched::Ambiguous(_));
         let target = Target { is_plural: target.is_plural || is_whole, ..target.clone() };
-        match self.meant(&target, ability) {
-            Ok(devices) => self.ask_status(&devices),
-            Err(need) => need,
-        }
+        self.find(&target, ability).map_or_else(|plan| plan, |devices| self.ask_status(&devices))
     }
 
-    pub(super) fn ask_status(&self, devices: &[&Device]) -> Need {
+    pub(super) fn ask_status(&self, devices: &[&Device]) -> Plan {
         let call =
             |device: &&Device| self.try_one("get_device_status", &[(DEVICE, vec![json!(device.name)])]);
-        match devices.iter().map(call).collect() {
-            Some(calls) => Need::Calls(calls),
-            None => missing("look at devices"),
-        }
+        calls(devices.iter().map(call), "look at devices")
     }
 }

@@ -1,23 +1,23 @@
-//! How things are at home, in a few sentences.
+//! Reports about the home, in a few sentences.
 
 use serde_json::Value;
 
-use super::conversation::Outcome;
+use super::conversation::ToolResult;
 use super::devices::{Device, Known, listed};
-use super::speech::{list, words};
+use super::speech::{are, list, words};
 
-/// So many devices are told one by one.
+/// So many devices are described one by one.
 const FEW: usize = 4;
 
 /// Sums up the home, or the part of it that is named.
-pub(super) fn status(about: &[String], clock: Option<&str>, outcomes: &[&Outcome]) -> Vec<String> {
-    let Some((devices, is_all)) = outcomes.iter().find_map(|outcome| listed(&outcome.content)) else {
-        return outcomes
+pub(super) fn status(about: &[String], clock: Option<&str>, results: &[&ToolResult]) -> Vec<String> {
+    let Some((devices, is_all)) = results.iter().find_map(|result| listed(&result.content)) else {
+        return results
             .iter()
-            .map(|outcome| format!("Sorry, I cannot see the devices: {}", words(&outcome.content)))
+            .map(|result| format!("Sorry, I cannot see the devices: {}", words(&result.content)))
             .collect();
     };
-    let known = Known { devices, is_listed: true };
+    let known = Known::listed(devices);
     let (named, unknown) = known.named(about);
     let mut said = Vec::new();
     said.extend(clock.map(|clock| format!("It is {clock}")));
@@ -25,7 +25,7 @@ pub(super) fn status(about: &[String], clock: Option<&str>, outcomes: &[&Outcome
     if about.is_empty() {
         said.push(summary(&known.devices.iter().collect::<Vec<_>>()));
     } else if named.len() <= FEW {
-        said.extend(named.iter().map(|device| stands(device)));
+        said.extend(named.iter().map(|device| describe(device)));
     } else {
         said.push(summary(&named));
     }
@@ -35,14 +35,14 @@ pub(super) fn status(about: &[String], clock: Option<&str>, outcomes: &[&Outcome
 
 /// What is worth knowing: what is on, open, unlocked or silent, and how warm it is.
 fn summary(devices: &[&Device]) -> String {
-    let mut said = vec![told(devices, |device| device.state["on"] == true, "on", "Nothing is on")];
+    let mut said = vec![those(devices, |device| device.state["on"] == true, "on", "Nothing is on")];
     let is_there = |name: &str| devices.iter().any(|device| !device.state[name].is_null());
     if is_there("open") {
-        said.push(told(devices, |device| device.state["open"] == true, "open", "Nothing is open"));
+        said.push(those(devices, |device| device.state["open"] == true, "open", "Nothing is open"));
     }
     if is_there("locked") {
-        let unlocked = told(devices, |device| device.state["locked"] == false, "unlocked", "");
-        let locked = told(devices, |device| device.state["locked"] == true, "locked", "");
+        let unlocked = those(devices, |device| device.state["locked"] == false, "unlocked", "");
+        let locked = those(devices, |device| device.state["locked"] == true, "locked", "");
         said.push(if unlocked.is_empty() { locked } else { unlocked });
     }
     let warm = devices
@@ -50,26 +50,25 @@ fn summary(devices: &[&Device]) -> String {
         .filter_map(|device| Some(format!("{} {}", device.room, device.state["temperature"].as_f64()?)));
     let warm: Vec<_> = warm.collect();
     said.extend((!warm.is_empty()).then(|| format!("In degrees: {}", list(&warm, "and"))));
-    let dead = told(devices, |device| device.is_dead, "not answering", "");
+    let dead = those(devices, |device| device.is_dead, "not answering", "");
     said.extend((!dead.is_empty()).then_some(dead));
     sentences(&said)
 }
 
-/// What the night's errand came to: lists first, then what was switched off.
-pub(super) fn night(except: &[String], outcomes: &[&Outcome]) -> Vec<String> {
-    let lists: Vec<_> = outcomes.iter().filter_map(|outcome| listed(&outcome.content)).collect();
-    let known =
-        Known { devices: lists.into_iter().flat_map(|(devices, _)| devices).collect(), is_listed: true };
+/// Sums up the night: lists come first, then what was switched off.
+pub(super) fn night(except: &[String], results: &[&ToolResult]) -> Vec<String> {
+    let lists = results.iter().filter_map(|result| listed(&result.content));
+    let known = Known::listed(lists.flat_map(|(devices, _)| devices).collect());
     if known.devices.is_empty() {
-        return outcomes
+        return results
             .iter()
             .take(1)
-            .map(|outcome| format!("Sorry, I cannot see the lights: {}", words(&outcome.content)))
+            .map(|result| format!("Sorry, I cannot see the lights: {}", words(&result.content)))
             .collect();
     }
     let (mut off, mut failed) = (Vec::new(), Vec::new());
-    for outcome in outcomes.iter().filter(|outcome| listed(&outcome.content).is_none()) {
-        let text = words(&outcome.content);
+    for result in results.iter().filter(|result| listed(&result.content).is_none()) {
+        let text = words(&result.content);
         match text.split_once(" is now off") {
             Some((name, _)) => off.push(name.to_owned()),
             None => failed.push(text),
@@ -92,8 +91,8 @@ pub(super) fn night(except: &[String], outcomes: &[&Outcome]) -> Vec<String> {
     let runs =
         |device: &Device| device.state["on"] == true && !device.is_light() && !stay.contains(&device.name);
     let open = |device: &Device| device.state["open"] == true || device.state["locked"] == false;
-    let open = told(&all, open, "open or unlocked", "");
-    let running = told(&all, runs, "still running", "");
+    let open = those(&all, open, "open or unlocked", "");
+    let running = those(&all, runs, "still running", "");
     match (open.is_empty(), running.is_empty()) {
         (true, true) => said.push("Nothing is open or running".into()),
         _ => said.extend([open, running].into_iter().filter(|text| !text.is_empty())),
@@ -101,18 +100,15 @@ pub(super) fn night(except: &[String], outcomes: &[&Outcome]) -> Vec<String> {
     vec![sentences(&said)]
 }
 
-fn told(devices: &[&Device], is_so: impl Fn(&Device) -> bool, stand: &str, else_say: &str) -> String {
+/// Which devices are in a state; `if_none` if none is.
+fn those(devices: &[&Device], is_so: impl Fn(&Device) -> bool, state: &str, if_none: &str) -> String {
     let names: Vec<_> =
         devices.iter().filter(|device| is_so(device)).map(|device| device.name.clone()).collect();
-    match names.as_slice() {
-        [] => else_say.into(),
-        [one] => format!("{one} is {stand}"),
-        many => format!("{} are {stand}", list(many, "and")),
-    }
+    if names.is_empty() { if_none.into() } else { are(&names, state) }
 }
 
-/// How one device stands, in words.
-pub(super) fn stands(device: &Device) -> String {
+/// The state of one device, in words.
+pub(super) fn describe(device: &Device) -> String {
     let Device { name, state, .. } = device;
     let choose = |member: &str, yes: &str, no: &str| {
         state[member].as_bool().map(|is| if is { yes } else { no }.to_owned())

@@ -1,28 +1,28 @@
-//! Results of tools as a person hears them.
+//! Puts the results of tools into words.
 
 use serde_json::Value;
 
-use super::conversation::Outcome;
-use super::devices::{Ability, Device, Known, Meant, listed};
+use super::conversation::{self, ToolResult};
+use super::devices::{Ability, Device, Known, Matched, listed};
 use super::grammar::{Condition, Flag, Intent, Target};
 use super::report;
 
 /// Characters of a result that are read out.
 const LONGEST: usize = 400;
 
-/// What to say about a wish whose calls came to these outcomes.
-pub(super) fn of(intent: &Intent, outcomes: &[&Outcome]) -> Vec<String> {
+/// What to say about an intent whose calls had these results.
+pub(super) fn of(intent: &Intent, results: &[&ToolResult]) -> Vec<String> {
     match intent {
-        Intent::Report { about, clock } => return report::status(about, clock.as_deref(), outcomes),
-        Intent::Night { except } => return report::night(except, outcomes),
+        Intent::Report { about, clock } => return report::status(about, clock.as_deref(), results),
+        Intent::Night { except } => return report::night(except, results),
         _ => {}
     }
     let mut said: Vec<String> = Vec::new();
     // Those that do the same are named together.
     let mut together: Vec<(Vec<String>, String)> = Vec::new();
-    for words in outcomes.iter().map(|outcome| one(intent, outcome)) {
+    for words in results.iter().map(|result| one(intent, result)) {
         match words.split_once(" is now ") {
-            Some((name, state)) if outcomes.len() > 1 => {
+            Some((name, state)) if results.len() > 1 => {
                 match together.iter_mut().find(|(_, other)| other == state) {
                     Some((names, _)) => names.push(name.into()),
                     None => together.push((vec![name.into()], state.into())),
@@ -31,20 +31,17 @@ pub(super) fn of(intent: &Intent, outcomes: &[&Outcome]) -> Vec<String> {
             _ => said.push(words),
         }
     }
-    let together = together.into_iter().map(|(names, state)| {
-        let are = if names.len() == 1 { "is" } else { "are" };
-        format!("{} {are} now {state}", list(&names, "and"))
-    });
+    let together = together.into_iter().map(|(names, state)| are(&names, &format!("now {state}")));
     together.chain(said).collect()
 }
 
-fn one(intent: &Intent, outcome: &Outcome) -> String {
-    let content = &outcome.content;
-    if outcome.is_error || content["success"] == false {
+fn one(intent: &Intent, result: &ToolResult) -> String {
+    let content = &result.content;
+    if result.is_error || content["success"] == false {
         let words = words(content);
         return if words.starts_with("Sorry") { words } else { format!("Sorry, that did not work: {words}") };
     }
-    let result = content.get("result").unwrap_or(content);
+    let result = conversation::result(content);
     let made = match intent {
         Intent::Sum { said, .. } => number(result).map(|value| format!("{said} is {value}")),
         Intent::Batteries(_) => batteries(result),
@@ -64,7 +61,7 @@ fn one(intent: &Intent, outcome: &Outcome) -> String {
 /// A result in words: its message, or what went wrong, or whatever it is.
 pub(super) fn words(content: &Value) -> String {
     let found = ["message", "error"].iter().find_map(|name| content[*name].as_str()).map(str::to_owned);
-    let text = found.unwrap_or_else(|| match content.get("result").unwrap_or(content) {
+    let text = found.unwrap_or_else(|| match conversation::result(content) {
         Value::String(text) => text.clone(),
         Value::Object(members) => {
             let members = members.iter().map(|(name, value)| format!("{name} is {}", plain(value)));
@@ -82,9 +79,8 @@ fn plain(value: &Value) -> String {
 }
 
 fn number(result: &Value) -> Option<String> {
-    let value = result.get("result").unwrap_or(result);
     // Nobody says the last digits of a sum of halves and thirds.
-    value
+    conversation::result(result)
         .as_f64()
         .map(|exact| if exact.abs() < 1e6 { (exact * 1e9).round() / 1e9 } else { exact }.to_string())
 }
@@ -113,7 +109,7 @@ fn search(result: &Value) -> Option<String> {
     Some(format!("I found this: {}", snippet.chars().take(LONGEST).collect::<String>()))
 }
 
-/// Whether a device stands as expected. None if it has nothing to do with that.
+/// Whether a device is in the expected state. None if it has no such state.
 pub(super) fn holds(condition: Condition, state: &Value) -> Option<bool> {
     let (name, wanted) = match condition {
         Condition::On(wanted) => ("on", wanted),
@@ -125,10 +121,10 @@ pub(super) fn holds(condition: Condition, state: &Value) -> Option<bool> {
 }
 
 fn devices(content: &Value, target: &Target, condition: Option<Condition>, is_all: bool) -> Option<String> {
-    let known = Known { devices: listed(content)?.0, is_listed: true };
-    let those: Vec<&Device> = match known.meant(target, Ability::Anything) {
-        Meant::These(those) | Meant::OneOf(those) => those,
-        Meant::Nobody => vec![],
+    let known = Known::listed(listed(content)?.0);
+    let those: Vec<&Device> = match known.find(target, Ability::Anything) {
+        Matched::All(those) | Matched::Ambiguous(those) => those,
+        Matched::None => vec![],
     };
     let Some(condition) = condition else {
         let names: Vec<String> = those.iter().map(|device| device.name.clone()).collect();
@@ -153,9 +149,9 @@ fn devices(content: &Value, target: &Target, condition: Option<Condition>, is_al
         Condition::Open(false) => ("closed", "open"),
         Condition::Motion(_) => ("seeing motion", "seeing no motion"),
     };
-    let are = |names: &[String], stand: &str| match names.len() {
-        4.. => format!("{} are {stand}: {}", names.len(), list(names, "and")),
-        _ => format!("{} {} {stand}", list(names, "and"), if names.len() == 1 { "is" } else { "are" }),
+    let are = |names: &[String], state: &str| match names.len() {
+        4.. => format!("{} are {state}: {}", names.len(), list(names, "and")),
+        _ => are(names, state),
     };
     let is_safe =
         matches!(condition, Condition::On(false) | Condition::Locked(true) | Condition::Open(false));
@@ -165,7 +161,7 @@ fn devices(content: &Value, target: &Target, condition: Option<Condition>, is_al
         ([], _) if is_all => format!("No, none of them is {stand}"),
         ([], _) => format!("None of them is {stand}"),
         (those, []) if is_all => format!("Yes, {}", are(those, stand)),
-        // What is not as it should be is worth telling.
+        // Those that are not as they should be are named.
         (_, others) if is_all && is_safe => format!("No, {}", are(others, opposite)),
         (those, _) if is_all => format!("Yes, {}", are(those, stand)),
         (those, _) => are(those, stand),
@@ -179,6 +175,11 @@ fn rooms(content: &Value) -> Option<String> {
     rooms.sort();
     rooms.dedup();
     Some(format!("I know {} rooms: {}", rooms.len(), list(&rooms, "and")))
+}
+
+/// "A is open", "A and B are open".
+pub(super) fn are(names: &[String], state: &str) -> String {
+    format!("{} {} {state}", list(names, "and"), if names.len() == 1 { "is" } else { "are" })
 }
 
 /// Things one after the other, as people say them.

@@ -1,11 +1,11 @@
-//! What a person chose for the far end of the line.
+//! Names the far end of the line, as people write it.
 
 use std::fmt;
 use std::str::FromStr;
 
 use hub_core::SERIAL_HINT;
 
-use crate::tty::Port;
+use crate::tty::SerialPort;
 
 /// What is at the far end of the hub's serial line, written `sim`, `exec:COMMAND`, `tcp:HOST:PORT` or
 /// `serial:PATH[@BAUD]`.
@@ -13,9 +13,9 @@ use crate::tty::Port;
 pub enum Spec {
     /// The simulated controller, in this process.
     Sim,
-    /// What this command says and hears on its stdout and stdin; a shell runs it.
+    /// The stdin and stdout of this command, which a shell runs.
     Exec(String),
-    /// Whoever listens there.
+    /// A TCP connection.
     Tcp {
         /// Its name or address.
         host: String,
@@ -23,11 +23,11 @@ pub enum Spec {
         port: u16,
     },
     /// A real serial port.
-    Serial(Port),
+    Serial(SerialPort),
 }
 
 impl Spec {
-    /// What to check when nobody answers there.
+    /// What to check when there is no answer.
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::Sim => "type 'plug' if the simulated controller is unplugged",
@@ -87,7 +87,7 @@ impl fmt::Display for Spec {
 
 #[cfg(test)]
 mod tests {
-    use super::{Port, Spec};
+    use super::{SerialPort, Spec};
 
     #[test]
     fn every_kind_is_read_and_shown() {
@@ -99,7 +99,7 @@ mod tests {
             ("tcp:[::1]:80", tcp("::1"), "[::1]:80"),
             (
                 "serial:/dev/ttyUSB0@9600",
-                Spec::Serial(Port { path: "/dev/ttyUSB0".into(), baud: 9600 }),
+                Spec::Serial(SerialPort { path: "/dev/ttyUSB0".into(), baud: 9600 }),
                 "/dev/ttyUSB0 at 9600 baud",
             ),
         ] {

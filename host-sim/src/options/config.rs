@@ -1,10 +1,10 @@
-//! Options from a file.
+//! Options of `cargo sim` from a file.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-/// What can stand in a file: the long options that say how to run.
+/// The options that a file may hold.
 pub(super) const MEMBERS: [&str; 8] =
     ["hub_id", "broker", "listen", "link", "llm", "llm_url", "search_url", "state"];
 
@@ -16,7 +16,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<(&'static str, String)>, String> {
 }
 
 fn parse(text: &str) -> Result<Vec<(&'static str, String)>, String> {
-    // What is wrong with the text, without the text: a password may be in it.
+    // The error does not show the text: a password may be in it.
     let value: Value = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
     let Value::Object(members) = value else { return Err("it is not a JSON object".into()) };
     let option = |(name, value): (String, Value)| {

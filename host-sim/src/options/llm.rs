@@ -1,39 +1,41 @@
-//! Who answers what people say.
+//! The language model that answers.
 
 use std::str::FromStr;
 
-/// Who answers what people say, written `demo`, `none` or `PROVIDER:MODEL`.
+use hub_core::chat::Provider;
+
+use crate::relay::ProviderExt as _;
+
+/// The language model that answers, written `demo`, `none` or `PROVIDER:MODEL`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Llm {
-    /// A small grammar.
+    /// The demo model: a small grammar in this process.
     Demo,
-    /// Nobody.
+    /// None: only tool calls are answered.
     None,
-    /// Somebody else's relay, at a broker elsewhere. Not written: it is so unless something else is said.
+    /// That of a relay at another broker. It cannot be written: it is the default with `--broker`.
     Elsewhere,
-    /// A model.
+    /// A provider's model.
     Model {
-        /// `anthropic`, `openai` or `ollama`.
-        provider: String,
-        /// As the provider calls it.
+        /// Its provider.
+        service: Provider,
+        /// The provider's name for it.
         model: String,
     },
 }
 
 impl Llm {
-    /// The default rule of a hub that is to be answered by this one.
+    /// The default rule of a hub that uses this model; empty for the hub's own.
     pub fn rule(&self) -> String {
         let (service, model) = match self {
-            Self::Demo => ("ollama", "demo"),
-            // The hub's own rule.
+            Self::Demo => (Provider::Ollama, "demo"),
             Self::None | Self::Elsewhere => return String::new(),
-            Self::Model { provider, model } => (provider.as_str(), model.as_str()),
+            Self::Model { service, model } => (*service, model.as_str()),
         };
         let tools = serde_json::json!({ "enabled": true });
-        let mut rule =
-            serde_json::json!({ "name": "default", "service": service, "model": model, "tools": tools });
-        if service == "ollama" {
-            // Many of its models think aloud for longer than an answer may be, unless they are told not to.
+        let mut rule = serde_json::json!({ "name": "default", "service": service.name(), "model": model, "tools": tools });
+        if service == Provider::Ollama {
+            // Many of its models write longer thoughts than a hub takes, unless they are told not to think.
             rule["thinking"] = false.into();
         }
         rule.to_string()
@@ -44,13 +46,17 @@ impl FromStr for Llm {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
-            None if text == "demo" => Ok(Self::Demo),
-            None if text == "none" => Ok(Self::None),
-            Some((provider @ ("anthropic" | "openai" | "ollama"), model)) if !model.is_empty() => {
-                Ok(Self::Model { provider: provider.into(), model: model.into() })
-            }
-            _ => Err("it is demo, none, anthropic:MODEL, openai:MODEL or ollama:MODEL".into()),
+        let model = |(name, model): (&str, &str)| {
+            let service = Provider::named(name).filter(|_| !model.is_empty())?;
+            Some(Self::Model { service, model: model.into() })
+        };
+        match text {
+            "demo" => Ok(Self::Demo),
+            "none" => Ok(Self::None),
+            _ => text
+                .split_once(':')
+                .and_then(model)
+                .ok_or_else(|| "it is demo, none, anthropic:MODEL, openai:MODEL or ollama:MODEL".into()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One call to a server, repeated while that helps.
+//! One call to a server, with its retries.
 
 use http_body_util::Full;
 use hyper::Request;
@@ -7,34 +7,34 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::endpoint::Key;
-use super::failure::{Failure, kind, looks, words};
-use super::http::{Advice, Answer, Body, Broken, Http};
-use super::retry::{Retries, is_passing};
+use super::failure::{Failure, describe_body, error_kind, error_message};
+use super::http::{Advice, Body, Http, HttpError, HttpReply};
+use super::retry::{Retries, is_transient};
 
-/// What is known about a call beside the request itself.
+/// A call, without the request that it sends.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Call<'a> {
-    /// Who is asked.
+pub(super) struct HttpCall<'a> {
+    /// The service that is asked.
     pub(super) who: &'a str,
-    /// Where that is.
-    pub(super) place: &'a str,
-    /// What must not be repeated to anybody.
+    /// Host and port of its server.
+    pub(super) authority: &'a str,
+    /// The key, to be hidden in what the server says.
     pub(super) key: Option<&'a Key>,
     /// When the hub asked.
     pub(super) received: Instant,
     /// When the answer is due.
     pub(super) until: Instant,
-    /// Decides about the waits.
+    /// Decides the random waits.
     pub(super) seed: u64,
 }
 
-/// Sends what `compose` makes until there is an answer or no point in trying. A good answer is a JSON object. Returns how
-/// often it was sent again, too.
+/// Sends the request that `compose` makes until there is an answer or no point in trying. A good answer is a JSON object.
+/// Also returns the number of retries.
 ///
 /// Dropping the future closes the connection; the server may go on.
 pub(super) async fn call(
     http: &Http,
-    call: &Call<'_>,
+    call: &HttpCall<'_>,
     compose: impl Fn() -> Request<Full<Bytes>>,
 ) -> (u32, Result<Vec<u8>, Failure>) {
     let mut retries = Retries::new(call.until, call.seed);
@@ -51,7 +51,7 @@ pub(super) async fn call(
         let wait = advice.and_then(|advice| retries.next(Instant::now(), advice));
         match wait {
             Some(wait) => {
-                log::debug!("relay: {}; again in {} ms", failure.brief(), wait.as_millis());
+                log::debug!("relay: {}; again in {} ms", failure.log_text(), wait.as_millis());
                 sleep(wait).await;
             }
             None => return (retries.made(), Err(failure)),
@@ -59,10 +59,10 @@ pub(super) async fn call(
     }
 }
 
-/// A failure and, if it may pass, what the server says about that.
+/// A failure and, if a retry may help, the server's advice about that.
 type Failed = (Failure, Option<Advice>);
 
-impl Call<'_> {
+impl HttpCall<'_> {
     fn who(&self) -> String {
         self.who.into()
     }
@@ -71,42 +71,44 @@ impl Call<'_> {
         Failure::Late { who: self.who(), after: self.received.elapsed() }
     }
 
-    fn accept(&self, answer: Answer) -> Result<Vec<u8>, Failure> {
+    fn accept(&self, answer: HttpReply) -> Result<Vec<u8>, Failure> {
         match answer.body {
-            // The limit is told by whoever knows the hub.
+            // The caller knows the hub and sets the limit.
             Body::Larger(bytes) => Err(Failure::TooLarge { who: self.who(), bytes, limit: 0 }),
             Body::Whole(body) => match serde_json::from_slice::<Value>(&body) {
                 Ok(Value::Object(_)) => Ok(body),
                 _ => {
-                    let what = looks(&body);
+                    let what = describe_body(&body);
                     Err(Failure::Malformed { who: self.who(), status: answer.status, what })
                 }
             },
         }
     }
 
-    fn refused(&self, answer: &Answer) -> Failed {
+    fn refused(&self, answer: &HttpReply) -> Failed {
         let body = match &answer.body {
             Body::Whole(body) => body.as_slice(),
             Body::Larger(_) => &[],
         };
-        let may_pass = is_passing(answer.status) && !is_out_of_money(body);
-        let (kind, words) = (kind(body), words(body, self.key));
-        let failure = Failure::Refused { who: self.who(), status: answer.status, kind, words };
-        (failure, may_pass.then_some(answer.advice))
+        let is_transient = is_transient(answer.status) && !is_out_of_money(body);
+        let (kind, message) = (error_kind(body), error_message(body, self.key));
+        let failure = Failure::Refused { who: self.who(), status: answer.status, kind, message };
+        (failure, is_transient.then_some(answer.advice))
     }
 
-    fn broken(&self, broken: Broken) -> Failed {
-        let (place, who) = (self.place.into(), self.who());
+    fn broken(&self, broken: HttpError) -> Failed {
+        let (authority, who) = (self.authority.into(), self.who());
         match broken {
-            Broken::Before(why) => (Failure::Unreachable { who, place, why }, Some(Advice::default())),
-            Broken::Untrusted(why) => (Failure::Unreachable { who, place, why }, None),
-            Broken::Within(bytes) => (Failure::BrokenOff { who, bytes }, None),
+            HttpError::NoReply(why) => {
+                (Failure::Unreachable { who, authority, why }, Some(Advice::default()))
+            }
+            HttpError::Untrusted(why) => (Failure::Unreachable { who, authority, why }, None),
+            HttpError::BrokenOff(bytes) => (Failure::BrokenOff { who, bytes }, None),
         }
     }
 }
 
-/// OpenAI says 429 also to those who have not paid, which does not pass.
+/// OpenAI answers 429 also to those who have not paid: a retry does not help.
 fn is_out_of_money(body: &[u8]) -> bool {
     let error: Value = serde_json::from_slice(body).unwrap_or_default();
     error["error"]["code"] == "insufficient_quota"

@@ -1,4 +1,4 @@
-//! Where a service is, and the key that opens it.
+//! The server of a service, and its key.
 
 use std::fmt;
 
@@ -7,22 +7,22 @@ use hyper::body::Bytes;
 use hyper::header::{self, HeaderValue};
 use hyper::{Method, Request, Uri};
 
-use super::service::{Provider, Web as _};
+use super::provider::{Provider, ProviderExt as _};
 
-/// What the relay calls itself.
+/// The relay's name in HTTP requests.
 pub(super) const USER_AGENT: &str = concat!("hearthwave-relay/", env!("CARGO_PKG_VERSION"));
 
-/// Anthropic's date of the format of requests and replies.
+/// The version of Anthropic's API.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
-/// A key. It is shown nowhere.
+/// An API key. It is never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
 
 impl Key {
     /// A key, without the space around it.
     ///
-    /// Fails if it cannot stand in a header; the error does not show it.
+    /// Fails if it is not valid in a header; the error does not show it.
     pub fn new(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -31,13 +31,13 @@ impl Key {
         Ok(Self(text.into()))
     }
 
-    /// `text` without the key in it, should a server have repeated it.
+    /// `text` without the key, should a server have repeated it.
     pub(super) fn hide(&self, text: &str) -> String {
         text.replace(&self.0, "[key]")
     }
 
     fn header(&self, before: &str) -> HeaderValue {
-        // A key is made of characters that a header takes.
+        // Cannot fail: `new` takes only characters that are valid in a header.
         let mut value = HeaderValue::try_from(format!("{before}{}", self.0))
             .unwrap_or_else(|_| HeaderValue::from_static(""));
         value.set_sensitive(true);
@@ -51,7 +51,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Where a service is asked, and with which key.
+/// The server of a service, and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     service: Provider,
@@ -68,31 +68,32 @@ impl Endpoint {
         Self { service, uri, key }
     }
 
-    /// The server at `url`, or else the usual one, with the key that `environment` has for it. A server of one's own may
-    /// do without a key.
+    /// The server at `url`, or else the usual one, with its key from the environment, where `variable` looks up a name. Only
+    /// the usual server needs a key.
     pub fn from_environment(
         service: Provider,
         url: Option<&str>,
-        environment: impl Fn(&str) -> Option<String>,
+        variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, String> {
-        let variable = service.key_variable();
-        let text = variable.and_then(|name| Some((name, environment(name).filter(|text| !text.is_empty())?)));
+        let key_variable = service.key_variable();
+        let text =
+            key_variable.and_then(|name| Some((name, variable(name).filter(|text| !text.is_empty())?)));
         let key = text.map(|(name, text)| Key::new(&text).map_err(|error| format!("{name}: {error}")));
-        match (url, variable, key.transpose()?) {
+        match (url, key_variable, key.transpose()?) {
             (Some(url), _, key) => Self::at(service, url, key)
                 .map_err(|error| format!("the address of {}: {error}", service.name())),
-            (None, Some(variable), None) => Err(format!("{} needs a key: set {variable}", service.name())),
+            (None, Some(name), None) => Err(format!("{} needs a key: set {name}", service.name())),
             (None, _, key) => Ok(Self::usual(service, key)),
         }
     }
 
-    /// Another server. `url` is the whole address, or ends before the path or after its version (`/v1`), as
-    /// compatible servers usually tell it.
+    /// Another server. `url` is the whole address, or ends before the path or after its version (`/v1`), as the
+    /// documentation of compatible servers has it.
     pub fn at(service: Provider, url: &str, key: Option<Key>) -> Result<Self, String> {
         check_url(url)?;
         let (version, rest) = service.path();
         let bare = url.trim_end_matches('/');
-        let is_server_alone = bare.split_once("://").is_some_and(|(_, place)| !place.contains('/'));
+        let is_server_alone = bare.split_once("://").is_some_and(|(_, rest)| !rest.contains('/'));
         let whole = if is_server_alone {
             format!("{bare}{version}{rest}")
         } else if bare.ends_with(version) {
@@ -104,13 +105,8 @@ impl Endpoint {
         Ok(Self { service, uri, key })
     }
 
-    /// Whose formats are spoken there.
-    pub fn service(&self) -> Provider {
-        self.service
-    }
-
     /// Host and port, for people.
-    pub fn place(&self) -> &str {
+    pub fn authority(&self) -> &str {
         self.uri.authority().map_or("", |authority| authority.as_str())
     }
 
@@ -119,12 +115,12 @@ impl Endpoint {
         self.uri.to_string()
     }
 
-    /// Whether a key would travel where others on the network can read it.
+    /// Whether others on the network could read the key.
     pub fn exposes_key(&self) -> bool {
         let host = self.uri.host().unwrap_or_default().trim_matches(['[', ']']);
-        let is_here = host == "localhost"
+        let is_local = host == "localhost"
             || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
-        self.key.is_some() && self.uri.scheme_str() == Some("http") && !is_here
+        self.key.is_some() && self.uri.scheme_str() == Some("http") && !is_local
     }
 
     pub(super) fn key(&self) -> Option<&Key> {
@@ -152,7 +148,7 @@ impl Endpoint {
     }
 }
 
-/// What every address has to be.
+/// Rejects what is not an address of a server.
 pub(super) fn check_url(url: &str) -> Result<(), String> {
     // Without the URL in the error: it may hold a password.
     let uri = Uri::try_from(url).map_err(|error| format!("not an address: {error}"))?;

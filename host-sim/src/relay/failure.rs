@@ -1,4 +1,4 @@
-//! Why a request is not answered by its service, told to the hub in place of the reply.
+//! Why a request failed, sent to the hub in place of the reply.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,37 +7,41 @@ use serde_json::{Value, json};
 
 use super::endpoint::Key;
 
-/// Characters of a server's own words that a hub is told.
-const WORDS: usize = 300;
-/// Characters of its word for the kind of an error.
+/// Characters of a server's error message that a hub gets.
+const MESSAGE: usize = 300;
+/// Characters of a server's error type that a hub gets.
 const KIND: usize = 64;
 
 /// A request that failed, by whose fault. `who` is the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// This relay does not have it.
+    /// This relay does not serve it.
     NotServed { who: String, served: String },
-    /// No reply at all.
-    Unreachable { who: String, place: String, why: String },
-    /// It said no: in a word of its own for the kind of error, and in words for people.
-    Refused { who: String, status: u16, kind: Option<String>, words: Option<String> },
+    /// There is no reply at all.
+    Unreachable { who: String, authority: String, why: String },
+    /// It answered with an HTTP error: its type of the error, and its message for people.
+    Refused { who: String, status: u16, kind: Option<String>, message: Option<String> },
     /// The reply ended too early.
     BrokenOff { who: String, bytes: u64 },
-    /// The reply makes no sense; this is what it looks like.
+    /// The reply is not a JSON object but `what`.
     Malformed { who: String, status: u16, what: &'static str },
-    /// The hub cannot take the reply.
+    /// The reply is larger than the hub takes.
     TooLarge { who: String, bytes: u64, limit: usize },
-    /// The broker does not take the reply.
+    /// The reply is larger than the broker takes.
     Unsendable,
-    /// The time that the hub waits is over.
+    /// The hub no longer waits.
     Late { who: String, after: Duration },
-    /// Too many others wait.
+    /// Too many other requests wait.
     Busy,
     /// The relay was stopped.
     Stopped,
-    /// In so many words.
-    Said(&'static str),
-    /// Something in the relay broke.
+    /// This relay has no search service.
+    NoSearch,
+    /// The search has no query.
+    NoQuery,
+    /// The search service did not list results.
+    NoResults,
+    /// The relay's task for the request panicked.
     Internal,
 }
 
@@ -45,8 +49,8 @@ impl Failure {
     /// The payload of the reply.
     pub(super) fn payload(&self) -> Vec<u8> {
         let mut error = json!({ "status": self.status(), "message": self.to_string() });
-        if let Some(trouble) = self.trouble() {
-            error["relay"] = trouble.into();
+        if let Some(cause) = self.relay_cause() {
+            error["relay"] = cause.into();
         }
         if let Self::Refused { kind: Some(kind), .. } = self {
             error["type"] = kind.as_str().into();
@@ -54,19 +58,14 @@ impl Failure {
         json!({ "error": error }).to_string().into_bytes()
     }
 
-    /// What the relay tells in its own name, as hubs know it; nothing if the server speaks.
-    fn trouble(&self) -> Option<&'static str> {
+    /// The cause as hubs know it, unless the error is the server's.
+    fn relay_cause(&self) -> Option<&'static str> {
         match self {
             Self::Refused { .. } => None,
             Self::Late { .. } => Some("timeout"),
             Self::TooLarge { .. } | Self::Unsendable => Some("too_large"),
             Self::BrokenOff { .. } | Self::Malformed { .. } => Some("malformed"),
-            Self::NotServed { .. }
-            | Self::Unreachable { .. }
-            | Self::Busy
-            | Self::Stopped
-            | Self::Said(_)
-            | Self::Internal => Some("unavailable"),
+            _ => Some("unavailable"),
         }
     }
 
@@ -78,8 +77,8 @@ impl Failure {
         }
     }
 
-    /// The same for the log, where nothing stands that came in a body.
-    pub(super) fn brief(&self) -> String {
+    /// The failure for the log, without anything that came in a body.
+    pub(super) fn log_text(&self) -> String {
         match self {
             Self::Refused { status: status @ (401 | 403), .. } => {
                 format!("refused with {status}; check the key")
@@ -100,11 +99,11 @@ impl fmt::Display for Failure {
                     "this relay does not serve '{who}'; it serves {served}: change the hub's rule, or the relay"
                 )
             }
-            Self::Unreachable { who, place, why } => {
-                write!(f, "cannot reach {who} at {place}: {why}; is it running?")
+            Self::Unreachable { who, authority, why } => {
+                write!(f, "cannot reach {who} at {authority}: {why}; is it running?")
             }
-            Self::Refused { words: Some(words), .. } => f.write_str(words),
-            Self::Refused { who, status, words: None, .. } => {
+            Self::Refused { message: Some(message), .. } => f.write_str(message),
+            Self::Refused { who, status, message: None, .. } => {
                 write!(f, "{who} answered with HTTP status {status}")
             }
             Self::BrokenOff { who, bytes } => write!(f, "the reply of {who} broke off after {bytes} bytes"),
@@ -118,14 +117,18 @@ impl fmt::Display for Failure {
             }
             Self::Busy => f.write_str("the relay has too many requests; try again in a moment"),
             Self::Stopped => f.write_str("the relay was stopped before the reply came; try again"),
-            Self::Said(what) => f.write_str(what),
+            Self::NoSearch => {
+                f.write_str("no search service is configured; start the relay with --search-url")
+            }
+            Self::NoQuery => f.write_str("a search needs a 'query'"),
+            Self::NoResults => f.write_str("the search service did not answer with a list of results"),
             Self::Internal => f.write_str("the relay failed; its log says why"),
         }
     }
 }
 
-/// What a reply that is no JSON object looks like.
-pub(super) fn looks(body: &[u8]) -> &'static str {
+/// What a body that is not a JSON object looks like.
+pub(super) fn describe_body(body: &[u8]) -> &'static str {
     let begins = |start: &str| body.trim_ascii_start().starts_with(start.as_bytes());
     let is_list_of_values = serde_json::Deserializer::from_slice(body).into_iter::<Value>().nth(1).is_some();
     if body.trim_ascii().is_empty() {
@@ -139,27 +142,27 @@ pub(super) fn looks(body: &[u8]) -> &'static str {
     }
 }
 
-/// The word that a server's error body has for the kind of error, if it has one.
-pub(super) fn kind(body: &[u8]) -> Option<String> {
+/// The type of the error in a server's error body.
+pub(super) fn error_kind(body: &[u8]) -> Option<String> {
     let error: Value = serde_json::from_slice(body).ok()?;
     let kind = error.pointer("/error/type")?.as_str().map(|kind| clean(kind, KIND))?;
     Some(kind).filter(|kind| !kind.is_empty())
 }
 
-/// What a server's error body says in words, if it does.
-pub(super) fn words(body: &[u8], key: Option<&Key>) -> Option<String> {
+/// The message for people in a server's error body.
+pub(super) fn error_message(body: &[u8], key: Option<&Key>) -> Option<String> {
     let text = std::str::from_utf8(body).ok()?;
     let found = match serde_json::from_str::<Value>(text) {
         Ok(error) => {
-            let places = ["/error/message", "/error", "/message", "/detail"];
-            places.iter().find_map(|place| error.pointer(place)?.as_str().map(str::to_owned))?
+            let pointers = ["/error/message", "/error", "/message", "/detail"];
+            pointers.iter().find_map(|pointer| error.pointer(pointer)?.as_str().map(str::to_owned))?
         }
-        // A page for a browser says nothing to a person who listens.
+        // A web page, or JSON that broke off.
         Err(_) if text.trim_start().starts_with(['<', '{', '[']) => return None,
         Err(_) => text.to_owned(),
     };
     let hidden = key.map(|key| key.hide(&found)).unwrap_or(found);
-    Some(clean(&hidden, WORDS)).filter(|words| !words.is_empty())
+    Some(clean(&hidden, MESSAGE)).filter(|message| !message.is_empty())
 }
 
 /// At most `most` characters of a text that came from elsewhere, in one line.
@@ -192,10 +195,10 @@ mod tests {
             (r#"{"error":"#, None),
             ("", None),
         ] {
-            assert_eq!(words(body.as_bytes(), None).as_deref(), expected, "{body}");
+            assert_eq!(error_message(body.as_bytes(), None).as_deref(), expected, "{body}");
         }
-        assert_eq!(words(b"\xff\xfe", None), None);
-        let long = words("ä".repeat(1000).as_bytes(), None).expect("words");
+        assert_eq!(error_message(b"\xff\xfe", None), None);
+        let long = error_message("ä".repeat(1000).as_bytes(), None).expect("a message");
         assert_eq!(long.chars().count(), 300);
     }
 
@@ -203,7 +206,7 @@ mod tests {
     fn a_key_that_comes_back_is_hidden() {
         let key = Key::new("sk-secret").expect("a key");
         let body = br#"{"error":{"message":"Incorrect API key provided: sk-secret."}}"#;
-        assert_eq!(words(body, Some(&key)).as_deref(), Some("Incorrect API key provided: [key]."));
+        assert_eq!(error_message(body, Some(&key)).as_deref(), Some("Incorrect API key provided: [key]."));
     }
 
     #[test]
@@ -211,14 +214,14 @@ mod tests {
         let told = |failure: Failure| String::from_utf8(failure.payload()).expect("text");
         let who = "openai".to_owned();
         assert_eq!(
-            told(Failure::Refused { who: who.clone(), status: 429, kind: None, words: None }),
+            told(Failure::Refused { who: who.clone(), status: 429, kind: None, message: None }),
             r#"{"error":{"message":"openai answered with HTTP status 429","status":429}}"#
         );
         let overloaded = Failure::Refused {
             who: who.clone(),
             status: 529,
             kind: Some("k".into()),
-            words: Some("w".into()),
+            message: Some("w".into()),
         };
         assert_eq!(told(overloaded), r#"{"error":{"message":"w","status":529,"type":"k"}}"#);
         assert_eq!(

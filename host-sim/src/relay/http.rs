@@ -1,7 +1,8 @@
-//! The way to servers: HTTP/1.1 over pooled connections, with TLS where the address wants it.
+//! The HTTP client: HTTP/1.1 over pooled connections, with TLS for `https`.
 //!
-//! Dropping a pending future closes what it waits for. Redirects are not followed: a key goes to nobody that was not
-//! named.
+//! hyper rather than reqwest: it takes a connector of ours, over which tests run in memory and in virtual time.
+//!
+//! Dropping a pending future closes its connection. Redirects are not followed: a key goes to the named server alone.
 
 use std::error::Error;
 use std::fmt;
@@ -25,21 +26,21 @@ use tokio::time::timeout;
 
 /// To open a connection, its TLS included.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
-/// How long a connection that nobody uses is kept for the next request. Servers close theirs after a minute or more.
+/// How long an idle connection is kept for the next request. Servers close theirs after a minute or more.
 const IDLE: Duration = Duration::from_secs(45);
 /// Bytes of a good reply that are kept: more than any hub takes.
 const KEPT: usize = 1024 * 1024;
-/// Bytes of a reply that are counted to tell how large it is.
+/// Bytes of a reply that are counted, for the error about its size.
 const COUNTED: u64 = 64 * 1024 * 1024;
 /// Bytes of an error that are looked at.
 const ERROR_KEPT: u64 = 64 * 1024;
 
 /// An HTTP client. Clones share their connections.
 #[derive(Clone)]
-pub struct Http(Client<Way, Full<Bytes>>);
+pub struct Http(Client<Connector, Full<Bytes>>);
 
 impl Http {
-    /// Over the network. It trusts the certificates of Mozilla's list.
+    /// A client over the network. It trusts Mozilla's list of certificate authorities.
     pub fn over_network() -> Self {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
@@ -49,28 +50,28 @@ impl Http {
         let builder = HttpsConnectorBuilder::new()
             .with_provider_and_webpki_roots(provider)
             .expect("ring has the protocol versions that are asked of it");
-        Self::new(Way::Network(Box::new(builder.https_or_http().enable_http1().wrap_connector(tcp))))
+        Self::new(Connector::Network(Box::new(builder.https_or_http().enable_http1().wrap_connector(tcp))))
     }
 
-    /// In memory: `dial` opens the streams, whatever the address. So time can be virtual.
+    /// A client in memory: `dial` opens the streams, whatever the address. So time can be virtual.
     pub fn in_memory(dial: impl Fn(&Uri) -> io::Result<DuplexStream> + Send + Sync + 'static) -> Self {
-        Self::new(Way::Memory(Arc::new(dial)))
+        Self::new(Connector::Memory(Arc::new(dial)))
     }
 
-    fn new(way: Way) -> Self {
+    fn new(way: Connector) -> Self {
         Self(Client::builder(TokioExecutor::new()).pool_idle_timeout(IDLE).build(way))
     }
 
     /// Sends a request and reads the whole reply.
-    pub(super) async fn fetch(&self, request: Request<Full<Bytes>>) -> Result<Answer, Broken> {
-        let response = self.0.request(request).await.map_err(|error| Broken::before(&error))?;
+    pub(super) async fn fetch(&self, request: Request<Full<Bytes>>) -> Result<HttpReply, HttpError> {
+        let response = self.0.request(request).await.map_err(|error| HttpError::no_reply(&error))?;
         let status = response.status();
         let advice = Advice::read(response.headers(), SystemTime::now());
         let body = match status.is_success() {
             true => read_all(response).await?,
             false => Body::Whole(read_error(response).await),
         };
-        Ok(Answer { status: status.as_u16(), advice, body })
+        Ok(HttpReply { status: status.as_u16(), advice, body })
     }
 }
 
@@ -82,7 +83,7 @@ impl fmt::Debug for Http {
 
 /// A complete reply.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct HttpReply {
     pub(super) status: u16,
     pub(super) advice: Advice,
     pub(super) body: Body,
@@ -97,18 +98,18 @@ pub(super) enum Body {
 
 /// Why there is no complete reply.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Broken {
-    /// It ended before the reply began.
-    Before(String),
+pub(super) enum HttpError {
+    /// The connection failed before the reply began.
+    NoReply(String),
     /// The server is not who it claims to be.
     Untrusted(String),
-    /// It ended after this many bytes of a good reply.
-    Within(u64),
+    /// The connection broke after this many bytes of a good reply.
+    BrokenOff(u64),
 }
 
-impl Broken {
-    fn before(error: &dyn Error) -> Self {
-        // The first says only that it failed, the last why.
+impl HttpError {
+    fn no_reply(error: &dyn Error) -> Self {
+        // The outermost error says only that it failed, the innermost why.
         let mut cause = error;
         while let Some(source) = cause.source() {
             cause = source;
@@ -116,12 +117,12 @@ impl Broken {
         let words = cause.to_string();
         match words.contains("certificate") {
             true => Self::Untrusted(words),
-            false => Self::Before(words),
+            false => Self::NoReply(words),
         }
     }
 }
 
-/// What a server says about asking again.
+/// A server's advice about retries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Advice {
     /// Not before this long.
@@ -147,13 +148,14 @@ impl Advice {
     }
 }
 
-async fn read_all(response: Response<Incoming>) -> Result<Body, Broken> {
+/// Reads the body of a good reply.
+async fn read_all(response: Response<Incoming>) -> Result<Body, HttpError> {
     let mut body = response.into_body();
     let announced = body.size_hint().exact();
     let mut kept = Vec::new();
     let mut size = 0;
     while let Some(frame) = body.frame().await {
-        let Some(data) = frame.map_err(|_| Broken::Within(size))?.into_data().ok() else { continue };
+        let Some(data) = frame.map_err(|_| HttpError::BrokenOff(size))?.into_data().ok() else { continue };
         size += data.len() as u64;
         if size <= KEPT as u64 {
             kept.extend_from_slice(&data);
@@ -164,7 +166,7 @@ async fn read_all(response: Response<Incoming>) -> Result<Body, Broken> {
     Ok(if size <= KEPT as u64 { Body::Whole(kept) } else { Body::Larger(announced.unwrap_or(size)) })
 }
 
-/// As much of it as is there.
+/// Reads the body of an error, as much of it as there is.
 async fn read_error(response: Response<Incoming>) -> Vec<u8> {
     let mut body = response.into_body();
     let mut kept = Vec::new();
@@ -179,21 +181,21 @@ async fn read_error(response: Response<Incoming>) -> Vec<u8> {
     kept
 }
 
-type Opening<T> = Pin<Box<dyn Future<Output = Result<T, Box<dyn Error + Send + Sync>>> + Send>>;
+type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, Box<dyn Error + Send + Sync>>> + Send>>;
 
 type MemoryDial = dyn Fn(&Uri) -> io::Result<DuplexStream> + Send + Sync;
 
 /// Opens streams to servers.
 #[derive(Clone)]
-enum Way {
+enum Connector {
     Network(Box<HttpsConnector<HttpConnector>>),
     Memory(Arc<MemoryDial>),
 }
 
-impl tower_service::Service<Uri> for Way {
-    type Response = Stream;
+impl tower_service::Service<Uri> for Connector {
+    type Response = ServerStream;
     type Error = Box<dyn Error + Send + Sync>;
-    type Future = Opening<Stream>;
+    type Future = Connecting<ServerStream>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         match self {
@@ -208,31 +210,31 @@ impl tower_service::Service<Uri> for Way {
                 let connecting = connector.call(uri);
                 Box::pin(async {
                     let stream = timeout(CONNECT_WITHIN, connecting).await.map_err(|_| "no answer")??;
-                    Ok(Stream(Box::pin(stream)))
+                    Ok(ServerStream(Box::pin(stream)))
                 })
             }
             Self::Memory(dial) => {
                 let stream = dial(&uri);
-                Box::pin(async { Ok(Stream(Box::pin(TokioIo::new(stream?)))) })
+                Box::pin(async { Ok(ServerStream(Box::pin(TokioIo::new(stream?)))) })
             }
         }
     }
 }
 
-trait Bytestream: Read + Write + Send {}
+trait ReadWrite: Read + Write + Send {}
 
-impl<T: Read + Write + Send> Bytestream for T {}
+impl<T: Read + Write + Send> ReadWrite for T {}
 
 /// A stream of either kind.
-struct Stream(Pin<Box<dyn Bytestream>>);
+struct ServerStream(Pin<Box<dyn ReadWrite>>);
 
-impl Connection for Stream {
+impl Connection for ServerStream {
     fn connected(&self) -> Connected {
         Connected::new()
     }
 }
 
-impl Read for Stream {
+impl Read for ServerStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -242,7 +244,7 @@ impl Read for Stream {
     }
 }
 
-impl Write for Stream {
+impl Write for ServerStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

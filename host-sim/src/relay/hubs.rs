@@ -1,14 +1,14 @@
-//! What the relay knows about hubs.
+//! The limits of hubs, from their `info`.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-/// Bytes of a reply that a hub takes if it does not say.
+/// Bytes of a reply that a hub takes, unless its `info` has a limit.
 pub(super) const USUAL_LIMIT: usize = 8192;
 
-/// Hubs that are remembered: a broker with more has more relays than memory to worry about.
+/// Hubs that are remembered. More than these have the usual limit.
 const HUBS: usize = 100_000;
 
 /// The largest reply that each hub takes.
@@ -16,8 +16,8 @@ const HUBS: usize = 100_000;
 pub(super) struct Hubs(Mutex<HashMap<String, usize>>);
 
 impl Hubs {
-    /// A hub tells about itself. Nothing, or nothing about its limit, means that the usual one counts.
-    pub(super) fn told(&self, hub: &str, info: &[u8]) {
+    /// Reads a hub's `info`. Without a limit in it, the usual one counts.
+    pub(super) fn read_info(&self, hub: &str, info: &[u8]) {
         let info: Value = serde_json::from_slice(info).unwrap_or_default();
         let limit = info["limits"]["llm_reply"].as_u64().and_then(|limit| usize::try_from(limit).ok());
         let mut limits = self.limits();
@@ -50,12 +50,12 @@ mod tests {
     fn hubs_say_what_they_take() {
         let hubs = Hubs::default();
         assert_eq!(hubs.limit("kitchen"), USUAL_LIMIT);
-        hubs.told("kitchen", br#"{"version":"1","limits":{"reply":4608,"llm_reply":12000}}"#);
+        hubs.read_info("kitchen", br#"{"version":"1","limits":{"reply":4608,"llm_reply":12000}}"#);
         assert_eq!(hubs.limit("kitchen"), 12_000);
         assert_eq!(hubs.limit("attic"), USUAL_LIMIT);
         for nothing in [&b""[..], b"nonsense", b"[]", br#"{"limits":{"llm_reply":-1}}"#, b"{}"] {
-            hubs.told("kitchen", br#"{"limits":{"llm_reply":12000}}"#);
-            hubs.told("kitchen", nothing);
+            hubs.read_info("kitchen", br#"{"limits":{"llm_reply":12000}}"#);
+            hubs.read_info("kitchen", nothing);
             assert_eq!(hubs.limit("kitchen"), USUAL_LIMIT);
         }
     }

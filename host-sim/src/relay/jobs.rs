@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::failure::{Failure, clean};
 use super::recent::{Identity, Recent, Seen};
-use super::request::{INFO, Message, ReplyTo, Request, SHARED};
+use super::request::{INFO, Received, ReplyTo, Request, SHARED};
 use super::work::{Done, Work};
 
 /// Requests in work, those included that wait for their turn. One more is told to come back.
@@ -137,7 +137,7 @@ impl Jobs {
         self.send_replies(connection).await?;
         let received = async {
             let received = connection.receive().await?;
-            Ok::<_, Lost>(received.map(|received| Message::read(&received.message, Instant::now())))
+            Ok::<_, Lost>(received.map(|received| Received::read(&received.message, Instant::now())))
         };
         tokio::select! {
             // In order, not by chance: a run in virtual time goes the same way every time.
@@ -151,11 +151,11 @@ impl Jobs {
         Ok(false)
     }
 
-    fn receive(&mut self, message: Message) {
+    fn receive(&mut self, message: Received) {
         match message {
-            Message::Info { hub, payload } => self.work.hubs.told(&hub, &payload),
-            Message::Useless(why) => log::warn!("relay: a message was dropped: it {why}"),
-            Message::Request(request) => self.take(request),
+            Received::Info { hub, payload } => self.work.hubs.read_info(&hub, &payload),
+            Received::Invalid(why) => log::warn!("relay: a message was dropped: it {why}"),
+            Received::Request(request) => self.take(request),
         }
     }
 

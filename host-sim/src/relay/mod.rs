@@ -10,11 +10,11 @@
 //!     └──reply───┘                       retry: again? when?
 //! ```
 //!
-//! A `desk` keeps the session with the broker and gives each request to a task of its own; `work` finds out who is to be
-//! asked, `call` asks until there is an answer or no point in trying. Any number of relays share the requests of all
+//! A `desk` keeps the session with the broker and gives each request to a task of its own; `work` finds the service, `call`
+//! asks it until there is an answer or no point in trying. Any number of relays share the requests of all
 //! hubs, by a shared subscription. Whatever happens, a request gets one answer while its hub waits: the reply, or
-//! `{"error":{"status","message"}}`, with the server's `type` of the error if it has one. What the relay tells in its own
-//! name has `relay`: `timeout`, `unavailable`, `too_large` or `malformed`.
+//! `{"error":{"status","message"}}`, with the server's `type` of the error if it has one. An error of the relay's own
+//! has `relay`: `timeout`, `unavailable`, `too_large` or `malformed`.
 
 mod call;
 mod endpoint;
@@ -23,59 +23,52 @@ mod http;
 mod hubs;
 mod jobs;
 mod model;
-pub mod options;
-mod patient;
+mod provider;
 mod recent;
 mod request;
 mod retry;
 mod search;
-mod service;
 mod session;
 mod work;
+mod write_timeout;
 
-use crate::hub::random_seed;
-use crate::options::BrokerUrl;
+use crate::network::BrokerUrl;
+use crate::random::random_seed;
 
 pub use endpoint::{Endpoint, Key};
 pub use http::Http;
 pub use model::{Model, Models};
+pub use provider::{Provider, ProviderExt};
 pub use search::SearchUrl;
-pub use service::{Provider, Web};
 pub use session::{Unfit, run};
 
-/// How a relay is to be.
+/// The settings of a relay.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Where the broker is; means nothing to a network in memory.
     pub broker: BrokerUrl,
     /// The relay's name at the broker, at most 64 bytes. No two may have the same.
     pub client_id: String,
-    /// Who answers for which service.
+    /// The models behind the services.
     pub models: Models,
-    /// Who is asked to search, if anybody is.
+    /// The search service, if there is one.
     pub search: Option<SearchUrl>,
-    /// The way to servers.
+    /// The client for servers.
     pub http: Http,
-    /// Decides about random waits.
+    /// Decides the random waits.
     pub seed: u64,
 }
 
 impl Settings {
     /// A relay with these models and a name of its own, whose broker is in this process.
     pub fn in_memory(models: Models) -> Self {
-        let broker = BrokerUrl { host: "in-memory".into(), port: 1883, login: None };
         Self {
-            broker,
-            client_id: new_client_id(),
+            broker: BrokerUrl::in_memory(),
+            client_id: format!("hearthwave-relay-{:016x}", random_seed()),
             models,
             search: None,
             http: Http::over_network(),
             seed: random_seed(),
         }
     }
-}
-
-/// A name that no other relay has.
-fn new_client_id() -> String {
-    format!("hearthwave-relay-{:016x}", random_seed())
 }

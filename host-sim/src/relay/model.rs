@@ -1,12 +1,12 @@
-//! What stands behind the services.
+//! The models behind the services.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::endpoint::Endpoint;
-use super::service::Provider;
+use super::provider::Provider;
 
-/// Who answers for a service.
+/// The model behind a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Model {
     /// A server.
@@ -15,29 +15,24 @@ pub enum Model {
     Demo,
 }
 
-/// Who answers for which service.
+/// The model behind each service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Models(BTreeMap<Provider, Model>);
 
 impl Models {
-    /// Who answers for a service, if anybody does.
+    /// The model of a service, if it is served.
     pub fn get(&self, service: Provider) -> Option<&Model> {
         self.0.get(&service)
     }
 
-    /// From now on this one answers for the service.
+    /// Sets the model of a service.
     pub fn set(&mut self, service: Provider, model: Model) {
         self.0.insert(service, model);
     }
 
-    /// The demo model answers for every service.
+    /// The demo model for every service.
     pub fn demo() -> Self {
         Self(Provider::ALL.into_iter().map(|service| (service, Model::Demo)).collect())
-    }
-
-    /// Whether nobody answers for anything.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 
     /// All of them.
@@ -46,16 +41,10 @@ impl Models {
     }
 }
 
-/// The services, for people.
+/// The names of the services, for people.
 impl fmt::Display for Models {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_empty() {
-            return f.write_str("none");
-        }
-        for (index, service) in self.0.keys().enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
-            write!(f, "{comma}{}", service.name())?;
-        }
-        Ok(())
+        let names: Vec<_> = self.0.keys().map(|service| service.name()).collect();
+        if names.is_empty() { f.write_str("none") } else { f.write_str(&names.join(", ")) }
     }
 }

@@ -1,4 +1,4 @@
-//! Requests of late: the same one that comes again is not asked again.
+//! Recent requests: one that is delivered twice is asked once.
 //!
 //! A broker delivers a request of QoS 1 again if it has lost the acknowledgement, and so does a hub to the broker. The
 //! same topic, Correlation Data and body within the hub's time are the same request. While it is in work, its answer will
@@ -18,7 +18,7 @@ const REQUESTS: usize = 1024;
 /// The largest answer that is kept to be sent again.
 const ANSWER: usize = 64 * 1024;
 
-/// What makes a request the same.
+/// What tells one request from another.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Identity {
     topic: String,
@@ -28,7 +28,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// None for a request without Correlation Data: nothing tells two of those apart.
+    /// None for a request without Correlation Data: two of those cannot be told apart.
     pub(super) fn of(request: &Request) -> Option<Self> {
         let mut hasher = DefaultHasher::new();
         request.body.hash(&mut hasher);
@@ -55,7 +55,7 @@ struct Past {
     answer: Option<Bytes>,
 }
 
-/// The requests of late.
+/// The recent requests.
 #[derive(Debug, Default)]
 pub(super) struct Recent(HashMap<Identity, Past>);
 
@@ -71,8 +71,8 @@ impl Recent {
                 Some(answer) => Seen::Answered(answer.clone()),
                 None => Seen::InWork,
             },
-            Entry::Vacant(place) => {
-                place.insert(Past { until, answer: None });
+            Entry::Vacant(entry) => {
+                entry.insert(Past { until, answer: None });
                 Seen::Never
             }
         }

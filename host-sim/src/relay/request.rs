@@ -1,4 +1,4 @@
-//! What hubs ask of the relay, as it comes in.
+//! Requests of hubs, as the broker delivers them.
 
 use std::time::Duration;
 
@@ -6,44 +6,44 @@ use hyper::body::Bytes;
 use minimq::{InboundPublish, Property};
 use tokio::time::Instant;
 
-/// What the relay listens to as one of a group: each message goes to one of them.
+/// What relays share: each message goes to one of them.
 pub(super) const SHARED: [&str; 2] =
     ["$share/relay/hearthwave/+/llm/request/+", "$share/relay/hearthwave/+/service/search/request"];
 
-/// Where hubs tell about themselves, for every relay to hear.
+/// Where hubs publish their limits, for every relay.
 pub(super) const INFO: &str = "hearthwave/+/info";
 
-/// How long a hub waits if it does not say.
+/// How long a hub waits, unless the request says.
 const USUAL_DEADLINE: Duration = Duration::from_secs(60);
 /// The same for a search: hubs wait less for it.
 const SEARCH_DEADLINE: Duration = Duration::from_secs(20);
-/// How long a hub may wait, whatever it says: the slowest models take some minutes.
+/// How long a hub may wait at most: the slowest models take some minutes.
 const LONGEST_DEADLINE: Duration = Duration::from_secs(600);
-/// Of the hub's time, what is left for the reply to travel.
+/// The part of the hub's time that is left for the reply to travel.
 const TRAVEL: Duration = Duration::from_millis(500);
 
-/// A message that concerns the relay.
+/// A message that the broker delivered.
 #[derive(Debug)]
-pub(super) enum Message {
-    /// Somebody wants an answer.
+pub(super) enum Received {
+    /// A request to answer.
     Request(Request),
-    /// A hub tells about itself.
+    /// A hub's `info`.
     Info {
         /// Its id.
         hub: String,
-        /// JSON, or nothing if there is no such hub any more.
+        /// JSON, or empty if there is no such hub any more.
         payload: Bytes,
     },
-    /// Nothing can be done with it.
-    Useless(&'static str),
+    /// Neither, and why.
+    Invalid(&'static str),
 }
 
-/// Something that a hub wants to have answered.
+/// A request of a hub.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) topic: String,
     pub(super) hub: String,
-    pub(super) errand: Errand,
+    pub(super) destination: Destination,
     pub(super) reply_to: ReplyTo,
     pub(super) body: Bytes,
     pub(super) received: Instant,
@@ -51,17 +51,17 @@ pub(super) struct Request {
     pub(super) until: Instant,
 }
 
-/// Who is to be asked.
+/// The service that is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Errand {
+pub(super) enum Destination {
     /// The language model of the service with this name, which may be any.
     Model(String),
     /// The search service.
     Search,
 }
 
-impl Errand {
-    /// Who that is, for people.
+impl Destination {
+    /// Its name, for people.
     pub(super) fn who(&self) -> String {
         match self {
             Self::Model(name) => name.clone(),
@@ -77,34 +77,34 @@ pub(super) struct ReplyTo {
     pub(super) correlation: Option<Vec<u8>>,
 }
 
-impl Message {
+impl Received {
     /// Reads what the broker delivered.
     pub(super) fn read(message: &InboundPublish<'_>, now: Instant) -> Self {
         let levels: Vec<&str> = message.topic().split('/').collect();
-        let (hub, errand) = match levels[..] {
+        let (hub, destination) = match levels[..] {
             ["hearthwave", hub, "info"] => {
                 let payload = Bytes::copy_from_slice(message.payload());
                 return Self::Info { hub: hub.into(), payload };
             }
-            ["hearthwave", hub, "llm", "request", service] => (hub, Errand::Model(service.into())),
-            ["hearthwave", hub, "service", "search", "request"] => (hub, Errand::Search),
-            _ => return Self::Useless("is no request"),
+            ["hearthwave", hub, "llm", "request", service] => (hub, Destination::Model(service.into())),
+            ["hearthwave", hub, "service", "search", "request"] => (hub, Destination::Search),
+            _ => return Self::Invalid("is no request"),
         };
         let Some(topic) = message.response_topic() else {
-            return Self::Useless("has no Response Topic to be answered on");
+            return Self::Invalid("has no Response Topic to be answered on");
         };
         if !can_be_answered(topic) {
-            return Self::Useless("has a Response Topic that cannot be answered on");
+            return Self::Invalid("has a Response Topic that cannot be answered on");
         }
-        let usual = match errand {
-            Errand::Model(_) => USUAL_DEADLINE,
-            Errand::Search => SEARCH_DEADLINE,
+        let usual = match destination {
+            Destination::Model(_) => USUAL_DEADLINE,
+            Destination::Search => SEARCH_DEADLINE,
         };
         let deadline = deadline(message).unwrap_or(usual).min(LONGEST_DEADLINE);
         Self::Request(Request {
             topic: message.topic().into(),
             hub: hub.into(),
-            errand,
+            destination,
             reply_to: ReplyTo {
                 topic: topic.into(),
                 correlation: message.correlation_data().map(<[u8]>::to_vec),
@@ -116,13 +116,13 @@ impl Message {
     }
 }
 
-/// Whether a reply may go there. Not to where requests go: a reply would be the next request, without end.
+/// Whether a reply may be published there. Not where requests go: a reply would be the next request, without end.
 fn can_be_answered(topic: &str) -> bool {
     let is_request = topic.contains("/llm/request/") || topic.ends_with("/service/search/request");
     !topic.is_empty() && !topic.starts_with('$') && !topic.contains(['+', '#', '\0']) && !is_request
 }
 
-/// How long the hub still waits, if it says so. What the broker has counted down is the better measure, if it is less.
+/// How long the hub still waits, if the request says so: the smaller of Message Expiry Interval and `deadline_ms`.
 fn deadline(message: &InboundPublish<'_>) -> Option<Duration> {
     let properties = message.properties();
     let said = properties.iter().filter_map(|property| match property {

@@ -5,40 +5,41 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::http::Advice;
+use crate::random::Random;
 
-/// Attempts in all. With the waits between them they take a quarter of a minute; who is still away then will stay so.
+/// Attempts in all. With the waits between them they take a quarter of a minute; a server that is down for longer stays so.
 const ATTEMPTS: u32 = 6;
 /// The longest first wait. It doubles each time.
 const FIRST: Duration = Duration::from_millis(500);
 /// The longest wait of all.
 const SLOWEST: Duration = Duration::from_secs(8);
 
-/// Decides about one request's attempts.
+/// The retries of one request.
 #[derive(Debug)]
 pub(super) struct Retries {
     until: Instant,
     made: u32,
-    chance: u64,
+    random: Random,
 }
 
 impl Retries {
     /// For a request that is no longer wanted after `until`. Relays with different seeds wait differently.
     pub(super) fn new(until: Instant, seed: u64) -> Self {
-        Self { until, made: 0, chance: seed | 1 }
+        Self { until, made: 0, random: Random::new(seed) }
     }
 
-    /// How often it was asked again.
+    /// The number of retries so far.
     pub(super) fn made(&self) -> u32 {
         self.made
     }
 
-    /// An attempt failed that can be repeated: how long to wait before the next. None if there is no point in it.
+    /// An attempt failed: the wait before the next. None if there is no point in another.
     pub(super) fn next(&mut self, now: Instant, advice: Advice) -> Option<Duration> {
         if advice.never || self.made + 1 >= ATTEMPTS {
             return None;
         }
         let longest = (FIRST * 2_u32.pow(self.made)).min(SLOWEST);
-        let own = longest - longest.mul_f64(self.chance() / 2.0);
+        let own = longest - longest.mul_f64(self.random.fraction() / 2.0);
         // The server knows best when it is ready; it may not be asked earlier.
         let wait = advice.wait.map_or(own, |asked| asked.max(own.min(FIRST / 2)));
         if now.checked_add(wait)? >= self.until {
@@ -47,18 +48,10 @@ impl Retries {
         self.made += 1;
         Some(wait)
     }
-
-    /// From 0 to below 1: Marsaglia's xorshift.
-    fn chance(&mut self) -> f64 {
-        self.chance ^= self.chance << 13;
-        self.chance ^= self.chance >> 7;
-        self.chance ^= self.chance << 17;
-        (self.chance >> 11) as f64 / (1_u64 << 53) as f64
-    }
 }
 
 /// Whether a status says that the same request may work later.
-pub(super) fn is_passing(status: u16) -> bool {
+pub(super) fn is_transient(status: u16) -> bool {
     // 529 is Anthropic's "overloaded".
     status == 429 || (500..=599).contains(&status)
 }
@@ -101,12 +94,12 @@ mod tests {
     }
 
     #[test]
-    fn what_passes() {
+    fn which_failures_are_transient() {
         for status in [429, 500, 502, 503, 504, 529] {
-            assert!(is_passing(status), "{status}");
+            assert!(is_transient(status), "{status}");
         }
         for status in [301, 400, 401, 403, 404, 413, 422] {
-            assert!(!is_passing(status), "{status}");
+            assert!(!is_transient(status), "{status}");
         }
     }
 }

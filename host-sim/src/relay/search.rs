@@ -1,28 +1,27 @@
-//! Searches, asked of a server that answers as SearXNG does.
+//! Searches, by a server with the API of SearXNG.
 
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderValue};
 use hyper::{Request, Uri};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::endpoint::{USER_AGENT, check_url};
 use super::failure::{Failure, clean};
 
-/// Where the words to search for go.
-const PLACE: &str = "{query}";
-/// Characters of a question that are asked.
+/// Stands for the query in an address.
+const PLACEHOLDER: &str = "{query}";
+/// Bytes of a query that are encoded: all but the unreserved ones.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+/// Characters of a query that are sent.
 const QUERY: usize = 256;
-/// Bytes of an answer: what a hub has room for.
+/// Bytes of a reply: what a hub has room for.
 const ANSWER: usize = 2000;
 /// Characters of one result's title, address and text: several results are worth more than one whole page.
 const TITLE: usize = 120;
 const ADDRESS: usize = 300;
 const SNIPPET: usize = 300;
-
-/// What a hub is told that asks a relay without a search service.
-pub(super) const NONE: Failure =
-    Failure::Said("no search service is configured; start the relay with --search-url");
 
 /// The address of a search service, with `{query}` where the words go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,9 +30,9 @@ pub struct SearchUrl(String);
 impl SearchUrl {
     /// Reads an address like `http://127.0.0.1:8888/search?format=json&q={query}`.
     pub fn new(text: &str) -> Result<Self, String> {
-        if !text.contains(PLACE) {
+        if !text.contains(PLACEHOLDER) {
             return Err(format!(
-                "say with {PLACE} where the words go, like http://HOST/search?format=json&q={PLACE}"
+                "say with {PLACEHOLDER} where the words go, like http://HOST/search?format=json&q={PLACEHOLDER}"
             ));
         }
         let url = Self(text.into());
@@ -42,18 +41,18 @@ impl SearchUrl {
     }
 
     fn with(&self, query: &str) -> String {
-        self.0.replace(PLACE, &encoded(query))
+        self.0.replace(PLACEHOLDER, &utf8_percent_encode(query, ENCODED).to_string())
     }
 
     /// Host and port, for people.
-    pub(super) fn place(&self) -> String {
+    pub(super) fn authority(&self) -> String {
         let uri = Uri::try_from(self.with("x")).unwrap_or_default();
         uri.authority().map_or_else(String::new, |authority| authority.as_str().into())
     }
 
     pub(super) fn request(&self, query: &str) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::default());
-        // What is encoded fits into an address that was one before.
+        // Cannot fail: the address is checked, and an encoded query fits into any.
         *request.uri_mut() = Uri::try_from(self.with(query)).unwrap_or_default();
         let headers = request.headers_mut();
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
@@ -62,29 +61,17 @@ impl SearchUrl {
     }
 }
 
-/// Everything but letters, digits and a few signs, as `%XX`.
-fn encoded(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => encoded.push(byte.into()),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
-}
-
-/// What a hub wants to know.
+/// The query in a hub's request.
 pub(super) fn query(body: &[u8]) -> Result<String, Failure> {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let query = body["query"].as_str().map(|query| clean(query, QUERY)).unwrap_or_default();
     if query.is_empty() {
-        return Err(Failure::Said("a search needs a 'query'"));
+        return Err(Failure::NoQuery);
     }
     Ok(query)
 }
 
-/// The answer for the hub: as many whole results as fit.
+/// The reply for the hub: as many whole results as fit.
 pub(super) fn digest(reply: &[u8]) -> Option<Vec<u8>> {
     let reply: Value = serde_json::from_slice(reply).ok()?;
     let found = reply["results"].as_array()?;
@@ -100,7 +87,7 @@ pub(super) fn digest(reply: &[u8]) -> Option<Vec<u8>> {
         let snippet = text(&["content", "snippet", "description"], SNIPPET);
         results.push(json!({ "title": title, "url": url, "snippet": snippet }));
         let longer = written(&results);
-        // One that does not fit does not stand in the way of shorter ones.
+        // One that does not fit is left out; a later, shorter one may fit.
         if longer.len() > ANSWER {
             results.pop();
         } else {
@@ -119,7 +106,7 @@ mod tests {
         let url = SearchUrl::new("http://127.0.0.1:8888/search?format=json&q={query}").expect("an address");
         let uri = url.request("salt & pepper? ä/b").uri().to_string();
         assert_eq!(uri, "http://127.0.0.1:8888/search?format=json&q=salt%20%26%20pepper%3F%20%C3%A4%2Fb");
-        assert_eq!(url.place(), "127.0.0.1:8888");
+        assert_eq!(url.authority(), "127.0.0.1:8888");
         for wrong in ["http://h/search", "h/{query}", "ftp://h/{query}", "{query}"] {
             assert!(SearchUrl::new(wrong).is_err(), "{wrong}");
         }

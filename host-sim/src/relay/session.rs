@@ -10,8 +10,8 @@ use minimq::{Buffers, ConfigBuilder, ConfigError};
 
 use super::Settings;
 use super::jobs::Jobs;
-use super::patient::Patient;
 use super::work::Work;
+use super::write_timeout::WriteTimeout;
 use crate::network::Network;
 
 const ROLE: Role = Role {
@@ -63,7 +63,7 @@ pub async fn run(network: Network, settings: &Settings, stop: impl Future<Output
     if let Some((user, password)) = &broker.login {
         config = config.auth(user, password.as_bytes()).map_err(Unfit)?;
     }
-    let mut dial = PatientDial(network);
+    let mut dial = NetworkWithTimeout(network);
     let broker = &Broker { host: &broker.host, port: broker.port, login: None };
     let mut client = Client::new(config, ROLE, settings.seed);
     let mut jobs = Jobs::new(Arc::new(Work::new(settings)));
@@ -99,12 +99,12 @@ pub async fn run(network: Network, settings: &Settings, stop: impl Future<Output
 }
 
 /// Dials streams that give up a broker that takes nothing any more.
-struct PatientDial(Network);
+struct NetworkWithTimeout(Network);
 
-impl Dial for PatientDial {
-    type Io<'a> = Patient<<Network as Dial>::Io<'a>>;
+impl Dial for NetworkWithTimeout {
+    type Io<'a> = WriteTimeout<<Network as Dial>::Io<'a>>;
 
     async fn dial(&mut self, host: &str, port: u16) -> Result<Self::Io<'_>, DialError> {
-        self.0.dial(host, port).await.map(Patient)
+        self.0.dial(host, port).await.map(WriteTimeout)
     }
 }

@@ -9,14 +9,14 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout_at;
 
 use super::Settings;
-use super::call::{Call, call};
+use super::call::{HttpCall, call};
 use super::failure::{Failure, clean};
 use super::http::Http;
 use super::hubs::Hubs;
 use super::model::{Model, Models};
-use super::request::{Errand, Request};
+use super::provider::{Provider, ProviderExt as _};
+use super::request::{Destination, Request};
 use super::search::{self, SearchUrl};
-use super::service::{Provider, Web as _};
 use crate::demo;
 
 /// Requests that are with their services at the same time. More wait.
@@ -56,13 +56,13 @@ impl Work {
     pub(super) async fn serve(self: Arc<Self>, request: Request) -> Done {
         let mut report = Report::default();
         let outcome = match timeout_at(request.until, self.gate.acquire()).await {
-            Ok(Ok(_permit)) => match &request.errand {
-                Errand::Model(name) => self.ask_model(name, &request, &mut report).await,
-                Errand::Search => self.ask_search(&request, &mut report).await,
+            Ok(Ok(_permit)) => match &request.destination {
+                Destination::Model(name) => self.ask_model(name, &request, &mut report).await,
+                Destination::Search => self.ask_search(&request, &mut report).await,
             },
             _ => Err(Failure::Busy),
         };
-        let outcome = fit(outcome, self.hubs.limit(&request.hub), &request.errand);
+        let outcome = fit(outcome, self.hubs.limit(&request.hub), &request.destination);
         report.log(&request, outcome.as_ref().err());
         let succeeded = outcome.is_ok();
         let payload = outcome.unwrap_or_else(|failure| failure.payload()).into();
@@ -83,9 +83,9 @@ impl Work {
         };
         let payload = match model {
             Model::At(endpoint) => {
-                let one = Call {
+                let one = HttpCall {
                     who: service.name(),
-                    place: endpoint.place(),
+                    authority: endpoint.authority(),
                     key: endpoint.key(),
                     received: request.received,
                     until: request.until,
@@ -96,11 +96,11 @@ impl Work {
                 report.retries = retries;
                 payload?
             }
-            Model::Demo => demo::answer(service, &request.body).map_err(|words| Failure::Refused {
+            Model::Demo => demo::answer(service, &request.body).map_err(|message| Failure::Refused {
                 who: service.name().into(),
                 status: 400,
                 kind: None,
-                words: Some(words),
+                message: Some(message),
             })?,
         };
         let reply: Value = serde_json::from_slice(&payload).unwrap_or_default();
@@ -109,11 +109,11 @@ impl Work {
     }
 
     async fn ask_search(&self, request: &Request, report: &mut Report) -> Result<Vec<u8>, Failure> {
-        let url = self.search.as_ref().ok_or(search::NONE)?;
+        let url = self.search.as_ref().ok_or(Failure::NoSearch)?;
         let query = search::query(&request.body)?;
-        let one = Call {
+        let one = HttpCall {
             who: "search",
-            place: &url.place(),
+            authority: &url.authority(),
             key: None,
             received: request.received,
             until: request.until,
@@ -121,8 +121,7 @@ impl Work {
         };
         let (retries, reply) = call(&self.http, &one, || url.request(&query)).await;
         report.retries = retries;
-        let malformed = Failure::Said("the search service did not answer with a list of results");
-        search::digest(&reply?).ok_or(malformed)
+        search::digest(&reply?).ok_or(Failure::NoResults)
     }
 
     /// Another one for each request: those that fail together do not come back together.
@@ -132,10 +131,14 @@ impl Work {
 }
 
 /// A hub gets what it can take, or is told how much it would have been.
-fn fit(outcome: Result<Vec<u8>, Failure>, limit: usize, errand: &Errand) -> Result<Vec<u8>, Failure> {
+fn fit(
+    outcome: Result<Vec<u8>, Failure>,
+    limit: usize,
+    destination: &Destination,
+) -> Result<Vec<u8>, Failure> {
     match outcome {
         Ok(payload) if payload.len() > limit => {
-            Err(Failure::TooLarge { who: errand.who(), bytes: payload.len() as u64, limit })
+            Err(Failure::TooLarge { who: destination.who(), bytes: payload.len() as u64, limit })
         }
         Err(Failure::TooLarge { who, bytes, .. }) => Err(Failure::TooLarge { who, bytes, limit }),
         other => other,
@@ -153,7 +156,7 @@ struct Report {
 impl Report {
     fn log(&self, request: &Request, failure: Option<&Failure>) {
         let hub = clean(&request.hub, 64);
-        let who = clean(&request.errand.who(), 32);
+        let who = clean(&request.destination.who(), 32);
         let model = self.model.as_ref().map(|model| format!(" ({model})")).unwrap_or_default();
         let time = request.received.elapsed().as_millis();
         let tokens = self.tokens.map(|(read, written)| format!(", {read} tokens in, {written} out"));
@@ -166,7 +169,7 @@ impl Report {
         match failure {
             None => log::info!("relay: {hub} asked {who}{model}: 200 after {time} ms{tokens}{retries}"),
             Some(failure) => {
-                let why = failure.brief();
+                let why = failure.log_text();
                 log::warn!("relay: {hub} asked {who}{model}: after {time} ms: {why}{tokens}{retries}");
             }
         }

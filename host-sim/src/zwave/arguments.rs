@@ -1,4 +1,7 @@
-//! The arguments of a call, held to the tool's own schema.
+//! Checks the arguments of a call against the tool's schema.
+//!
+//! By hand rather than by `jsonschema` or the hub's own checker: a model is helped by what this says about an argument, and
+//! the hub is tested against a controller that does not share its mistakes.
 
 use rmcp::model::JsonObject;
 use serde_json::Value;
@@ -6,10 +9,10 @@ use serde_json::Value;
 /// How much of a wrong value is quoted.
 const QUOTE: usize = 40;
 
-/// Whether `arguments` are what the schema of `tool` asks for; if not, what is wrong, in words that help.
+/// Whether `arguments` fit the schema of `tool`; if not, what is wrong, for a person or a model.
 ///
 /// Knows what the schemas here use: flat objects of strings, numbers and integers with `enum`, `minimum`,
-/// `maximum`, `minLength` and `required`. What a schema does not name is not taken.
+/// `maximum`, `minLength` and `required`. Arguments that the schema does not name are rejected.
 pub(super) fn check(tool: &str, schema: &JsonObject, arguments: &JsonObject) -> Result<(), String> {
     let empty = JsonObject::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
@@ -53,7 +56,7 @@ fn fits(property: &Value, value: &Value) -> bool {
     is_typed && is_offered && is_long_enough && is_in_range
 }
 
-/// What a property wants, in words.
+/// The values that a property takes, in words.
 fn wanted(property: &Value) -> String {
     if let Some(options) = property["enum"].as_array() {
         let options: Vec<&str> = options.iter().filter_map(Value::as_str).collect();

@@ -1,4 +1,4 @@
-//! One device of the home: what it is, how it stands, and what can be done to it.
+//! One device of the home: its kind, its state, and the commands that it takes.
 
 use std::fmt;
 
@@ -19,17 +19,17 @@ pub struct Device {
     pub name: &'static str,
     /// Where it is.
     pub room: &'static str,
-    /// What it is, and how it stands.
-    pub state: State,
-    /// Percent, if it runs on one.
+    /// Its kind and its state.
+    pub state: DeviceState,
+    /// How full its battery is, in percent, if it has one.
     pub battery: Option<u8>,
     /// Whether it answers at all.
     pub is_alive: bool,
 }
 
-/// What a device is, and how it stands.
+/// The kind of a device, and its state.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum State {
+pub enum DeviceState {
     /// On or off.
     Switch(bool),
     /// From 0, which is off, to [`FULL`].
@@ -41,9 +41,9 @@ pub enum State {
     },
     /// Locked or not.
     Lock(bool),
-    /// A room's heating and cooling.
+    /// Heating and cooling.
     Thermostat {
-        /// What it does.
+        /// Its mode.
         mode: Mode,
         /// What it aims at, in degrees Celsius.
         setpoint: f64,
@@ -58,16 +58,16 @@ pub enum State {
     Contact(bool),
 }
 
-/// What a thermostat does.
+/// The mode of a thermostat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Nothing.
+    /// Does nothing.
     Off,
     /// Heats up to the setpoint.
     Heat,
     /// Cools down to the setpoint.
     Cool,
-    /// Either, as need be.
+    /// Heats or cools.
     Auto,
 }
 
@@ -75,7 +75,7 @@ impl Mode {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Off, Self::Heat, Self::Cool, Self::Auto];
 
-    /// The word for it.
+    /// Its name in tool calls.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -86,27 +86,27 @@ impl Mode {
     }
 }
 
-/// What can be done to a device.
+/// A command to a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Command {
     /// Switches a switch or dimmer on, or off.
     Power(bool),
-    /// To the other of on and off.
+    /// Switches on what is off, and off what is on.
     Toggle,
     /// Sets a dimmer's level.
     Level(u8),
     /// Locks a lock, or unlocks it.
     Lock(bool),
-    /// Sets a thermostat, where something is given.
+    /// Sets a thermostat's mode, its setpoint, or both.
     Climate(Option<Mode>, Option<f64>),
 }
 
-impl State {
+impl DeviceState {
     /// The kinds of devices there are.
     pub const KINDS: [&str; 7] =
         ["switch", "dimmer", "lock", "thermostat", "temperature_sensor", "motion_sensor", "contact_sensor"];
 
-    /// What kind of device it is, one of [`KINDS`](Self::KINDS).
+    /// The kind of the device, one of [`KINDS`](Self::KINDS).
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Switch(_) => Self::KINDS[0],
@@ -151,7 +151,7 @@ impl State {
         })
     }
 
-    /// How it stands, as data.
+    /// The state as JSON.
     pub fn json(&self) -> Value {
         match *self {
             Self::Switch(on) => json!({ "on": on }),
@@ -167,8 +167,8 @@ impl State {
     }
 }
 
-/// How it stands, after "is": for people's ears.
-impl fmt::Display for State {
+/// The state in words, after "is".
+impl fmt::Display for DeviceState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Switch(true) => f.write_str("on"),
@@ -192,7 +192,7 @@ impl fmt::Display for State {
 }
 
 impl Device {
-    /// Everything about it, as data.
+    /// Everything about it as JSON.
     pub fn json(&self) -> Value {
         let mut about = json!({
             "name": self.name, "nodeId": self.node, "room": self.room, "kind": self.state.kind(),
@@ -218,11 +218,11 @@ impl fmt::Display for Device {
 
 #[cfg(test)]
 mod tests {
-    use super::{Command, Mode, State};
+    use super::{Command, DeviceState, Mode};
 
     #[test]
     fn a_dimmer_remembers_how_bright_it_was() {
-        let dimmer = State::Dimmer { level: 40, last: 40 };
+        let dimmer = DeviceState::Dimmer { level: 40, last: 40 };
         let off = dimmer.after(Command::Power(false)).expect("off");
         assert_eq!(off.to_string(), "off");
         assert_eq!(off.after(Command::Toggle), Ok(dimmer));
@@ -233,16 +233,16 @@ mod tests {
 
     #[test]
     fn each_command_has_its_devices() {
-        let refused = |state: State, command| state.after(command).expect_err("refused");
-        assert_eq!(refused(State::Lock(true), Command::Toggle), "is a lock; use lock_door");
-        assert_eq!(refused(State::Switch(true), Command::Lock(true)), "is not a lock");
+        let refused = |state: DeviceState, command| state.after(command).expect_err("refused");
+        assert_eq!(refused(DeviceState::Lock(true), Command::Toggle), "is a lock; use lock_door");
+        assert_eq!(refused(DeviceState::Switch(true), Command::Lock(true)), "is not a lock");
         assert_eq!(
-            refused(State::Motion(true), Command::Power(true)),
+            refused(DeviceState::Motion(true), Command::Power(true)),
             "is a sensor and cannot be controlled"
         );
         let climate = Command::Climate(Some(Mode::Heat), Some(21.5));
-        assert_eq!(refused(State::Switch(true), climate), "is not a thermostat");
-        let thermostat = State::Thermostat { mode: Mode::Off, setpoint: 20.0, temperature: 19.5 };
+        assert_eq!(refused(DeviceState::Switch(true), climate), "is not a thermostat");
+        let thermostat = DeviceState::Thermostat { mode: Mode::Off, setpoint: 20.0, temperature: 19.5 };
         assert_eq!(
             thermostat.after(climate).expect("set").to_string(),
             "in mode heat, set to 21.5 degrees, at 19.5 degrees"

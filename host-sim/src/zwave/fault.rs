@@ -1,30 +1,30 @@
-//! The things that can go wrong on a line.
+//! The kinds of faults of a line.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// One thing that can go wrong. What a fault does, it does to one line of the controller's or one of the hub's.
+/// A kind of fault. It happens to one line from the controller or one from the hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A line of the controller's gets lost.
+    /// A line from the controller gets lost.
     Silence,
-    /// A line of the hub's gets lost.
+    /// A line from the hub gets lost.
     Deafness,
-    /// A line of the controller's comes late and in two pieces, up to two seconds in all. Those after it wait.
+    /// A line from the controller comes late and in two pieces, up to two seconds in all. Those after it wait.
     Slowness,
-    /// Before a line of the controller's comes noise: chatter, bytes that are not UTF-8, JSON that is not JSON-RPC.
+    /// Before a line from the controller comes noise: log lines, bytes that are not UTF-8, JSON that is not JSON-RPC.
     Garbage,
-    /// The controller restarts around a line of the hub's: before it arrives, while it is worked on, or in the
+    /// The controller restarts around a line from the hub: before it arrives, while it is handled, or in the
     /// middle of its answer. The session is lost; a boot log follows.
     Reset,
-    /// A line of the controller's breaks off: its end is lost, or its end and the end of the line too, so that
+    /// A line from the controller breaks off: its end is lost, with or without the line break, so that
     /// the next line continues it.
     HalfLine,
-    /// Before an answer comes another one, [`STRAY_ANSWER`], whose id nobody asked with.
+    /// Before an answer comes another one, [`STRAY_ANSWER`], whose id is not that of a request.
     WrongId,
-    /// A line of the controller's comes twice.
+    /// A line from the controller comes twice.
     Duplicate,
-    /// Before a line of the controller's comes one of 20 to 60 kB.
+    /// Before a line from the controller comes one of 20 to 60 kB.
     LongLine,
     /// Nothing passes either way. With a rate below 1 a loose contact: up to ten seconds each time.
     Unplugged,
@@ -32,7 +32,7 @@ pub enum Fault {
     Closed,
 }
 
-/// The text in an answer that answers nobody.
+/// The text of an answer to no request.
 pub const STRAY_ANSWER: &str = "an answer to nobody";
 
 impl Fault {
@@ -78,7 +78,7 @@ impl fmt::Display for Fault {
 /// A fault and how often it happens, written `NAME` or `NAME:RATE`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FaultRate {
-    /// What goes wrong.
+    /// The kind of fault.
     pub fault: Fault,
     /// The probability for each line, from 0 to 1.
     pub rate: f64,

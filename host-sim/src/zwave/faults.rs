@@ -1,4 +1,4 @@
-//! What goes wrong on the line between the controller and the hub, on demand and repeatably.
+//! The faults of the line between the controller and the hub, on demand and repeatable.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -6,43 +6,44 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::chance::Chance;
 use super::fault::Fault;
 use super::noise;
+use crate::random::Random;
 
-/// Decides what goes wrong on the lines to one home. Cloning it gives another handle to the same, and everything can be
-/// switched while the home is served. At first nothing goes wrong.
+/// Decides which faults happen on the lines to one home. Cloning it gives another handle to the same. Everything can be
+/// switched while the home is served. At first no fault happens.
 #[derive(Clone, Debug)]
 pub struct Faults(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    state: Mutex<State>,
+    switches: Mutex<Switches>,
     /// How often the controller was told to restart.
     restarts: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
-struct State {
-    faults: [Rule; Fault::ALL.len()],
-    /// The loose contact is loose until then.
+struct Switches {
+    faults: [Switch; Fault::ALL.len()],
+    /// When the loose contact closes again.
     loose_until: Option<Instant>,
-    /// The next answer ends in a restart.
-    dies_answering: bool,
+    /// The controller restarts in the middle of its next answer.
+    restarts_answering: bool,
 }
 
-/// How one fault happens.
+/// How often one fault happens.
 #[derive(Debug)]
-struct Rule {
+struct Switch {
     /// Its own, so that the order in which lines of both directions pass does not matter.
-    chance: Chance,
+    random: Random,
     rate: f64,
-    /// How often it is to happen whatever the rate is.
+    /// How often it happens next, whatever the rate is.
     due: u32,
+    /// How often it has happened.
     count: u64,
 }
 
-/// One step of what really goes out instead of a line.
+/// One step of what is sent in place of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Write(Vec<u8>),
@@ -51,9 +52,9 @@ pub(super) enum Step {
     Close,
 }
 
-/// What becomes of a line of the hub's.
+/// What happens to a line from the hub.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Delivery {
+pub(super) enum Arrival {
     Arrives,
     Lost,
     /// The controller restarts before it arrives.
@@ -63,23 +64,24 @@ pub(super) enum Delivery {
 }
 
 impl Faults {
-    /// No faults; the seed decides the details of those to come.
+    /// No faults; the seed decides the details of those that are switched on.
     pub fn new(seed: u64) -> Self {
-        let rule = |fault: Fault| {
-            let chance = Chance::new(seed.wrapping_add((fault as u64) << 32));
-            Rule { chance, rate: 0.0, due: 0, count: 0 }
+        let switch = |fault: Fault| {
+            let random = Random::new(seed.wrapping_add((fault as u64) << 32));
+            Switch { random, rate: 0.0, due: 0, count: 0 }
         };
-        let state = State { faults: Fault::ALL.map(rule), loose_until: None, dies_answering: false };
-        Self(Arc::new(Shared { state: Mutex::new(state), restarts: watch::Sender::new(0) }))
+        let switches =
+            Switches { faults: Fault::ALL.map(switch), loose_until: None, restarts_answering: false };
+        Self(Arc::new(Shared { switches: Mutex::new(switches), restarts: watch::Sender::new(0) }))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().expect("no holder panics")
+    fn switches(&self) -> MutexGuard<'_, Switches> {
+        self.0.switches.lock().expect("no holder panics")
     }
 
     /// Lets a fault happen with this probability, for each line anew: 0 is never, 1 is always.
     pub fn set(&self, fault: Fault, rate: f64) {
-        self.state().rule(fault).rate = rate;
+        self.switches().of(fault).rate = rate;
         self.0.restarts.send_modify(|_| {});
     }
 
@@ -90,7 +92,7 @@ impl Faults {
 
     /// Ends a fault, also what is left of [`once`](Self::once).
     pub fn off(&self, fault: Fault) {
-        self.state().rule(fault).due = 0;
+        self.switches().of(fault).due = 0;
         self.set(fault, 0.0);
     }
 
@@ -99,14 +101,14 @@ impl Faults {
         for fault in Fault::ALL {
             self.off(fault);
         }
-        let mut state = self.state();
-        (state.loose_until, state.dies_answering) = (None, false);
+        let mut switches = self.switches();
+        (switches.loose_until, switches.restarts_answering) = (None, false);
     }
 
     /// Lets a fault happen to the next line that it can happen to, and then as often as before. A line that is to be
     /// [`Closed`](Fault::Closed) is closed at once.
     pub fn once(&self, fault: Fault) {
-        self.state().rule(fault).due += 1;
+        self.switches().of(fault).due += 1;
         self.0.restarts.send_modify(|_| {});
     }
 
@@ -122,181 +124,181 @@ impl Faults {
 
     /// Restarts the controller now, on every line to it.
     pub fn restart(&self) {
-        self.state().rule(Fault::Reset).count += 1;
+        self.switches().of(Fault::Reset).count += 1;
         self.0.restarts.send_modify(|count| *count += 1);
     }
 
     /// How often this fault has happened.
     pub fn count(&self, fault: Fault) -> u64 {
-        self.state().rule(fault).count
+        self.switches().of(fault).count
     }
 
     /// Whether lines are closed always, so that none can be opened.
     pub fn is_closed(&self) -> bool {
-        self.state().rule(Fault::Closed).rate >= 1.0
+        self.switches().of(Fault::Closed).rate >= 1.0
     }
 
-    /// A place to wait for upheavals, which misses none from here on.
+    /// Watches for closes and restarts from now on.
     pub(super) fn watch(&self) -> Watch {
         let restarts = self.0.restarts.subscribe();
         let known = *restarts.borrow();
         Watch { faults: self.clone(), restarts, known }
     }
 
-    /// What becomes of a line of the hub's.
-    pub(super) fn delivery(&self) -> Delivery {
-        let mut state = self.state();
-        if state.is_unplugged() || state.strikes(Fault::Deafness) {
-            return Delivery::Lost;
+    /// What happens to the next line from the hub.
+    pub(super) fn arrival(&self) -> Arrival {
+        let mut switches = self.switches();
+        if switches.is_unplugged() || switches.happens(Fault::Deafness) {
+            return Arrival::Lost;
         }
-        if !state.strikes(Fault::Reset) {
-            return Delivery::Arrives;
+        if !switches.happens(Fault::Reset) {
+            return Arrival::Arrives;
         }
-        let chance = &mut state.rule(Fault::Reset).chance;
-        match chance.below(3) {
-            0 => Delivery::RestartBefore,
-            1 => Delivery::RestartAfter(Duration::from_millis(chance.below(200))),
+        let random = &mut switches.of(Fault::Reset).random;
+        match random.below(3) {
+            0 => Arrival::RestartBefore,
+            1 => Arrival::RestartAfter(Duration::from_millis(random.below(200))),
             _ => {
-                state.dies_answering = true;
-                Delivery::Arrives
+                switches.restarts_answering = true;
+                Arrival::Arrives
             }
         }
     }
 
-    /// What goes out instead of a line of the controller's, which has its end of line.
+    /// What is sent in place of a line from the controller, which ends with `\n`.
     pub(super) fn outgoing(&self, line: Vec<u8>) -> Vec<Step> {
-        let mut state = self.state();
-        if state.is_unplugged() {
+        let mut switches = self.switches();
+        if switches.is_unplugged() {
             return Vec::new();
         }
-        if std::mem::take(&mut state.dies_answering) {
-            let (head, _) = halves(&line, &mut state.rule(Fault::Reset).chance);
+        if std::mem::take(&mut switches.restarts_answering) {
+            let (head, _) = halves(&line, &mut switches.of(Fault::Reset).random);
             return vec![Step::Write(head.into()), Step::Restart];
         }
-        if state.strikes(Fault::Closed) {
+        if switches.happens(Fault::Closed) {
             return vec![Step::Close];
         }
-        if state.strikes(Fault::Silence) {
+        if switches.happens(Fault::Silence) {
             return Vec::new();
         }
         let mut steps = Vec::new();
-        if state.strikes(Fault::Garbage) {
-            steps.push(Step::Write(noise::garbage(&mut state.rule(Fault::Garbage).chance)));
+        if switches.happens(Fault::Garbage) {
+            steps.push(Step::Write(noise::garbage(&mut switches.of(Fault::Garbage).random)));
         }
-        if state.strikes(Fault::WrongId) {
-            steps.push(Step::Write(noise::stray_answer(&mut state.rule(Fault::WrongId).chance)));
+        if switches.happens(Fault::WrongId) {
+            steps.push(Step::Write(noise::stray_answer(&mut switches.of(Fault::WrongId).random)));
         }
-        if state.strikes(Fault::LongLine) {
-            steps.push(Step::Write(noise::long_line(&mut state.rule(Fault::LongLine).chance)));
+        if switches.happens(Fault::LongLine) {
+            steps.push(Step::Write(noise::long_line(&mut switches.of(Fault::LongLine).random)));
         }
-        if state.strikes(Fault::HalfLine) {
-            let chance = &mut state.rule(Fault::HalfLine).chance;
-            let mut half = halves(&line, chance).0.to_vec();
-            if chance.happens(0.5) {
+        if switches.happens(Fault::HalfLine) {
+            let random = &mut switches.of(Fault::HalfLine).random;
+            let mut half = halves(&line, random).0.to_vec();
+            if random.happens(0.5) {
                 half.push(b'\n');
             }
             steps.push(Step::Write(half));
             return steps;
         }
-        if state.strikes(Fault::Slowness) {
-            let chance = &mut state.rule(Fault::Slowness).chance;
-            let (head, tail) = halves(&line, chance);
-            let mut pause = || Step::Wait(Duration::from_millis(100 + chance.below(900)));
+        if switches.happens(Fault::Slowness) {
+            let random = &mut switches.of(Fault::Slowness).random;
+            let (head, tail) = halves(&line, random);
+            let mut pause = || Step::Wait(Duration::from_millis(100 + random.below(900)));
             steps.extend([pause(), Step::Write(head.into()), pause(), Step::Write(tail.into())]);
         } else {
             steps.push(Step::Write(line.clone()));
         }
-        if state.strikes(Fault::Duplicate) {
+        if switches.happens(Fault::Duplicate) {
             steps.push(Step::Write(line));
         }
         steps
     }
 
-    /// How long the controller takes to start again, and what it says then.
+    /// How long the controller takes to restart, and its boot log.
     pub(super) fn boot(&self) -> (Duration, Vec<u8>) {
-        let mut state = self.state();
-        state.dies_answering = false;
-        let chance = &mut state.rule(Fault::Reset).chance;
-        (Duration::from_millis(200 + chance.below(800)), noise::boot_log(chance))
+        let mut switches = self.switches();
+        switches.restarts_answering = false;
+        let random = &mut switches.of(Fault::Reset).random;
+        (Duration::from_millis(200 + random.below(800)), noise::boot_log(random))
     }
 }
 
-/// Waits for what does not wait for a line.
+/// Watches for the faults that do not wait for a line.
 #[derive(Debug)]
 pub(super) struct Watch {
     faults: Faults,
     restarts: watch::Receiver<u64>,
-    /// The restarts that have been noticed.
+    /// The restarts that have been seen.
     known: u64,
 }
 
 impl Watch {
-    /// Waits until the line is to end or the controller to restart. Dropping the future misses nothing.
-    pub(super) async fn upheaval(&mut self) -> Step {
+    /// Waits until the line closes or the controller restarts. Dropping the future misses nothing.
+    pub(super) async fn close_or_restart(&mut self) -> Step {
         loop {
             if self.catch_up() {
                 return Step::Restart;
             }
-            if self.faults.state().closes_now() {
+            if self.faults.switches().closes_now() {
                 return Step::Close;
             }
             if self.restarts.changed().await.is_err() {
-                // Not while the faults are here.
+                // Cannot be: the sender lives as long as `faults`.
                 std::future::pending::<()>().await;
             }
         }
     }
 
-    /// Notices the restarts so far; whether there were any.
+    /// Sees the restarts so far. Returns whether there were new ones.
     pub(super) fn catch_up(&mut self) -> bool {
         let count = *self.restarts.borrow_and_update();
         std::mem::replace(&mut self.known, count) != count
     }
 }
 
-impl State {
-    /// Whether the line ends whatever passes on it.
+impl Switches {
+    /// Whether the line closes at once, without waiting for a line of text.
     fn closes_now(&mut self) -> bool {
-        let rule = self.rule(Fault::Closed);
-        (rule.due > 0 || rule.rate >= 1.0) && self.strikes(Fault::Closed)
+        let switch = self.of(Fault::Closed);
+        (switch.due > 0 || switch.rate >= 1.0) && self.happens(Fault::Closed)
     }
 
-    fn rule(&mut self, fault: Fault) -> &mut Rule {
+    fn of(&mut self, fault: Fault) -> &mut Switch {
         &mut self.faults[fault as usize]
     }
 
     /// Whether a fault happens now.
-    fn strikes(&mut self, fault: Fault) -> bool {
-        let rule = self.rule(fault);
-        let strikes = rule.due > 0 || (rule.rate > 0.0 && rule.chance.happens(rule.rate));
-        if strikes {
-            rule.due = rule.due.saturating_sub(1);
-            rule.count += 1;
+    fn happens(&mut self, fault: Fault) -> bool {
+        let switch = self.of(fault);
+        let happens = switch.due > 0 || (switch.rate > 0.0 && switch.random.happens(switch.rate));
+        if happens {
+            switch.due = switch.due.saturating_sub(1);
+            switch.count += 1;
             log::debug!("zwave: fault: {fault}");
         }
-        strikes
+        happens
     }
 
     fn is_unplugged(&mut self) -> bool {
-        if self.rule(Fault::Unplugged).rate >= 1.0 {
-            self.rule(Fault::Unplugged).count += 1;
+        if self.of(Fault::Unplugged).rate >= 1.0 {
+            self.of(Fault::Unplugged).count += 1;
             return true;
         }
         let now = Instant::now();
         if self.loose_until.is_some_and(|until| now < until) {
             return true;
         }
-        if !self.strikes(Fault::Unplugged) {
+        if !self.happens(Fault::Unplugged) {
             return false;
         }
-        let time = Duration::from_millis(500 + self.rule(Fault::Unplugged).chance.below(9500));
+        let time = Duration::from_millis(500 + self.of(Fault::Unplugged).random.below(9500));
         self.loose_until = Some(now + time);
         true
     }
 }
 
 /// A line in two, neither of which is empty or the end of the line alone.
-fn halves<'l>(line: &'l [u8], chance: &mut Chance) -> (&'l [u8], &'l [u8]) {
-    let cut = 1 + chance.index(line.len().saturating_sub(2));
+fn halves<'l>(line: &'l [u8], random: &mut Random) -> (&'l [u8], &'l [u8]) {
+    let cut = 1 + random.index(line.len().saturating_sub(2));
     line.split_at(cut.min(line.len()))
 }

@@ -1,14 +1,13 @@
-//! The simulated home as the rest of the program sees it.
+//! The simulated home, as other modules use it.
 
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 
+use super::controller::Controller;
 use super::device::Device;
 use super::faults::Faults;
-use super::house::House;
-use super::names;
-use super::pace::Pace;
+use super::latency::Latency;
 use super::record::Record;
 use super::wire;
 
@@ -21,7 +20,7 @@ pub struct Home(Arc<Parts>);
 
 #[derive(Debug)]
 struct Parts {
-    house: House,
+    controller: Controller,
     record: Record,
     faults: Faults,
 }
@@ -37,21 +36,21 @@ impl Home {
     /// A new home, in which commands take as long as in a real one. The seed decides how long exactly, and the
     /// details of the faults.
     pub fn new(seed: u64) -> Self {
-        Self::with(seed, Pace::real(seed))
+        Self::with(seed, Latency::real(seed))
     }
 
     /// A new home, in which nothing takes time. The seed decides the details of the faults.
     pub fn fast(seed: u64) -> Self {
-        Self::with(seed, Pace::fast())
+        Self::with(seed, Latency::fast())
     }
 
-    fn with(seed: u64, pace: Pace) -> Self {
+    fn with(seed: u64, latency: Latency) -> Self {
         // Faults do not change how long commands take.
         let faults = Faults::new(!seed);
-        Self(Arc::new(Parts { house: House::new(pace), record: Record::default(), faults }))
+        Self(Arc::new(Parts { controller: Controller::new(latency), record: Record::default(), faults }))
     }
 
-    /// What goes wrong on the lines to it.
+    /// The faults of the lines to it.
     pub fn faults(&self) -> &Faults {
         &self.0.faults
     }
@@ -61,24 +60,22 @@ impl Home {
         &self.0.record
     }
 
-    pub(super) fn house(&self) -> &House {
-        &self.0.house
+    pub(super) fn controller(&self) -> &Controller {
+        &self.0.controller
     }
 
-    /// All devices, as they stand.
+    /// All devices, in their current state.
     pub fn devices(&self) -> Vec<Device> {
-        self.0.house.devices().clone()
+        self.0.controller.devices().clone()
     }
 
     /// The device with this name, in any case.
     pub fn device(&self, name: &str) -> Option<Device> {
-        let devices = self.0.house.devices();
-        let found = names::find(name, devices.iter().map(|device| device.name));
-        devices.iter().find(|device| Some(device.name) == found).cloned()
+        self.0.controller.device(name)
     }
 
     /// Serves MCP on a stream, one JSON-RPC message a line, until its far end closes it or a fault does. A client
-    /// that begins anew with `initialize` gets a session of its own; what the one before waited for is called off.
+    /// that sends another `initialize` gets a new session; the calls of the former one are cancelled.
     pub async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + 'static) {
         wire::serve(self, stream).await;
     }

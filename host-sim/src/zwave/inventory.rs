@@ -1,6 +1,6 @@
-//! What is in the home when it is new.
+//! The devices and scenes of a new home.
 
-use super::device::{Command, Device, FULL, Mode, NodeId, State};
+use super::device::{Command, Device, DeviceState, FULL, Mode, NodeId};
 
 /// Several commands under one name.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +59,7 @@ pub(super) const SCENES: [Scene; 4] = [
 
 /// The devices of a new home, by node. Node 1 is the controller itself.
 pub(super) fn devices() -> Vec<Device> {
-    use State::{Contact, Dimmer, Lock, Motion, Switch, Temperature, Thermostat};
+    use DeviceState::{Contact, Dimmer, Lock, Motion, Switch, Temperature, Thermostat};
     let off = Dimmer { level: 0, last: FULL };
     let thermostat = Thermostat { mode: Mode::Heat, setpoint: 20.5, temperature: 20.0 };
     vec![
@@ -84,7 +84,7 @@ pub(super) fn devices() -> Vec<Device> {
     ]
 }
 
-const fn powered(node: NodeId, name: &'static str, room: &'static str, state: State) -> Device {
+const fn powered(node: NodeId, name: &'static str, room: &'static str, state: DeviceState) -> Device {
     Device { node, name, room, state, battery: None, is_alive: true }
 }
 
@@ -92,7 +92,7 @@ const fn on_battery(
     node: NodeId,
     name: &'static str,
     room: &'static str,
-    state: State,
+    state: DeviceState,
     percent: u8,
 ) -> Device {
     Device { node, name, room, state, battery: Some(percent), is_alive: true }

@@ -1,14 +1,14 @@
-//! Names as people say them: found in any case, and the near ones suggested.
+//! Finds names as people say them: in any case, and with suggestions for what is misspelt.
 
-/// The one of `names` that is meant by `wanted`: the same but for the case and the space around it.
+/// The one of `names` that is `wanted`, whatever the case and the space around it.
 pub(super) fn find<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = wanted.trim().to_lowercase();
     names.into_iter().find(|name| name.to_lowercase() == wanted)
 }
 
-/// At most three of `names` that somebody who said `wanted` may have meant, the best first.
+/// At most three of `names` that are similar to `wanted`, the best first.
 pub(super) fn near<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    // Whoever says a whole story does not mean a name.
+    // Longer texts are not names.
     let wanted: Vec<char> = wanted.trim().to_lowercase().chars().take(64).collect();
     let text: String = wanted.iter().collect();
     let mut ranked: Vec<(usize, &str)> = names
@@ -27,7 +27,7 @@ pub(super) fn near<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -
     ranked.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
-/// How many letters have to be added, left out or changed to make one of the other.
+/// The Levenshtein distance. A dozen lines are less than a dependency on `strsim`.
 fn distance(one: &[char], other: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (i, a) in one.iter().enumerate() {

@@ -1,9 +1,9 @@
-//! What a line carries that nobody wants to hear.
+//! What a line carries beside messages: garbage, stray answers, long lines, boot logs.
 
 use serde_json::json;
 
-use super::chance::Chance;
 use super::fault::STRAY_ANSWER;
+use crate::random::Random;
 
 /// Lines that are no JSON-RPC message, each in its own way.
 const GARBAGE: [&[u8]; 12] = [
@@ -22,19 +22,19 @@ const GARBAGE: [&[u8]; 12] = [
 ];
 
 /// One to three lines of garbage.
-pub(super) fn garbage(chance: &mut Chance) -> Vec<u8> {
+pub(super) fn garbage(random: &mut Random) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for _ in 0..=chance.below(3) {
-        bytes.extend_from_slice(GARBAGE[chance.index(GARBAGE.len())]);
+    for _ in 0..=random.below(3) {
+        bytes.extend_from_slice(GARBAGE[random.index(GARBAGE.len())]);
         bytes.push(b'\n');
     }
     bytes
 }
 
-/// An answer to a request that nobody made.
-pub(super) fn stray_answer(chance: &mut Chance) -> Vec<u8> {
-    let number = chance.below(1000);
-    let id = match chance.below(5) {
+/// An answer to a request that was never sent.
+pub(super) fn stray_answer(random: &mut Random) -> Vec<u8> {
+    let number = random.below(1000);
+    let id = match random.below(5) {
         // The hub counts from 1 and does not get that far.
         0 => json!(4_000_000_000_u64 + number),
         1 => json!(-1 - number as i64),
@@ -47,9 +47,9 @@ pub(super) fn stray_answer(chance: &mut Chance) -> Vec<u8> {
 }
 
 /// A line of 20 to 60 kB: a message, or nothing of the kind.
-pub(super) fn long_line(chance: &mut Chance) -> Vec<u8> {
-    let length = 20_000 + chance.index(40_000);
-    let mut line = if chance.happens(0.5) {
+pub(super) fn long_line(random: &mut Random) -> Vec<u8> {
+    let length = 20_000 + random.index(40_000);
+    let mut line = if random.happens(0.5) {
         let params = json!({ "level": "info", "data": "long ".repeat(length / 5) });
         json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params })
             .to_string()
@@ -61,9 +61,9 @@ pub(super) fn long_line(chance: &mut Chance) -> Vec<u8> {
     line
 }
 
-/// What a controller says when it starts. It does not care whether a line was broken off.
-pub(super) fn boot_log(chance: &mut Chance) -> Vec<u8> {
-    let reason = ["POWERON_RESET", "RTCWDT_RTC_RESET", "SW_CPU_RESET"][chance.index(3)];
+/// What a controller writes when it starts, even in the middle of a line.
+pub(super) fn boot_log(random: &mut Random) -> Vec<u8> {
+    let reason = ["POWERON_RESET", "RTCWDT_RTC_RESET", "SW_CPU_RESET"][random.index(3)];
     format!(
         "ets Jul 29 2019 12:21:46\r\n\r\nrst:0x10 ({reason}),boot:0x13 (SPI_FAST_FLASH_BOOT)\r\n\
          entry 0x400805f0\r\nI (29) boot: Z-Wave controller\r\n"

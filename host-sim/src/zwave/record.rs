@@ -1,13 +1,13 @@
 //! The calls that reached the controller.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
-/// How many calls are remembered; older ones are forgotten. A simulator may run for months.
-const MEMORY: usize = 100_000;
+/// How many calls are kept; older ones are evicted. A simulator may run for months.
+const CAPACITY: usize = 100_000;
 
 /// One call that reached the controller.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,13 +25,13 @@ pub struct Call {
 /// What became of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is being worked on.
+    /// It is running.
     Running,
     /// It was done.
     Done,
-    /// It was refused or went wrong.
+    /// It was rejected, or it failed.
     Failed,
-    /// The caller called it off, or the controller restarted. What it had done by then stays done.
+    /// The caller cancelled it, or the controller restarted. What it had done by then stays done.
     Cancelled,
 }
 
@@ -42,36 +42,40 @@ pub struct Record(Arc<Mutex<Calls>>);
 #[derive(Debug, Default)]
 struct Calls {
     calls: VecDeque<Call>,
-    /// How many have been forgotten.
-    forgotten: usize,
+    /// How many have been evicted.
+    evicted: usize,
 }
 
 impl Record {
     /// All calls so far, the oldest first.
     pub fn calls(&self) -> Vec<Call> {
-        self.0.lock().expect("no holder panics").calls.iter().cloned().collect()
+        self.lock().calls.iter().cloned().collect()
     }
 
-    /// Forgets all calls so far.
+    fn lock(&self) -> MutexGuard<'_, Calls> {
+        self.0.lock().expect("no holder panics")
+    }
+
+    /// Evicts all calls so far.
     pub fn clear(&self) {
-        let mut inner = self.0.lock().expect("no holder panics");
-        inner.forgotten += inner.calls.len();
+        let mut inner = self.lock();
+        inner.evicted += inner.calls.len();
         inner.calls.clear();
     }
 
     /// A call has come. It counts as cancelled when the entry is dropped before it ends.
     pub(super) fn enter(&self, id: Value, tool: &str, arguments: Option<JsonObject>) -> Entry {
-        let mut inner = self.0.lock().expect("no holder panics");
-        if inner.calls.len() == MEMORY {
+        let mut inner = self.lock();
+        if inner.calls.len() == CAPACITY {
             inner.calls.pop_front();
-            inner.forgotten += 1;
+            inner.evicted += 1;
         }
         inner.calls.push_back(Call { id, tool: tool.into(), arguments, fate: Fate::Running });
-        Entry { record: self.clone(), number: inner.forgotten + inner.calls.len() - 1 }
+        Entry { record: self.clone(), number: inner.evicted + inner.calls.len() - 1 }
     }
 }
 
-/// The place of one running call in the record.
+/// One running call in the record.
 #[derive(Debug)]
 pub(super) struct Entry {
     record: Record,
@@ -79,14 +83,14 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// The call has come to its end.
-    pub(super) fn ends(self, fate: Fate) {
-        self.note(fate);
+    /// The call has ended.
+    pub(super) fn finish(self, fate: Fate) {
+        self.set(fate);
     }
 
-    fn note(&self, fate: Fate) {
-        let mut inner = self.record.0.lock().expect("no holder panics");
-        let Some(index) = self.number.checked_sub(inner.forgotten) else { return };
+    fn set(&self, fate: Fate) {
+        let mut inner = self.record.lock();
+        let Some(index) = self.number.checked_sub(inner.evicted) else { return };
         if let Some(call) = inner.calls.get_mut(index)
             && call.fate == Fate::Running
         {
@@ -97,13 +101,13 @@ impl Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        self.note(Fate::Cancelled);
+        self.set(Fate::Cancelled);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Fate, MEMORY, Record};
+    use super::{CAPACITY, Fate, Record};
 
     #[test]
     fn a_call_that_does_not_end_was_cancelled() {
@@ -111,23 +115,23 @@ mod tests {
         let (first, second) = (record.enter(1.into(), "one", None), record.enter(2.into(), "two", None));
         assert_eq!(record.calls()[0].fate, Fate::Running);
         drop(first);
-        second.ends(Fate::Done);
+        second.finish(Fate::Done);
         let fates: Vec<_> = record.calls().iter().map(|call| call.fate).collect();
         assert_eq!(fates, [Fate::Cancelled, Fate::Done]);
     }
 
     #[test]
-    fn what_is_forgotten_does_not_move_the_rest() {
+    fn eviction_does_not_move_the_rest() {
         let record = Record::default();
         let early = record.enter(0.into(), "early", None);
-        for _ in 0..MEMORY {
-            record.enter(1.into(), "many", None).ends(Fate::Done);
+        for _ in 0..CAPACITY {
+            record.enter(1.into(), "many", None).finish(Fate::Done);
         }
-        early.ends(Fate::Failed);
+        early.finish(Fate::Failed);
         assert!(record.calls().iter().all(|call| call.fate == Fate::Done));
         let late = record.enter(2.into(), "late", None);
         record.clear();
-        late.ends(Fate::Failed);
+        late.finish(Fate::Failed);
         assert_eq!(record.calls(), []);
     }
 }

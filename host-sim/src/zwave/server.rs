@@ -32,18 +32,18 @@ pub(super) async fn serve(home: Home, stream: impl AsyncRead + AsyncWrite + Send
 struct Server(Home);
 
 impl Server {
-    /// Runs a call to its end, unless it is called off.
+    /// Checks the arguments of a call, and runs it.
     async fn run(&self, tool: &Tool, arguments: &JsonObject) -> Result<CallToolResult, ErrorData> {
         arguments::check(&tool.name, &tool.input_schema, arguments)
             .map_err(|words| ErrorData::invalid_params(words, None))?;
-        match self.0.house().run(&tool.name, arguments).await {
+        match self.0.controller().run(&tool.name, arguments).await {
             Some(Ok(answer)) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(answer.words)]);
                 result.structured_content = answer.data;
                 Ok(result)
             }
             Some(Err(words)) => Ok(CallToolResult::error(vec![ContentBlock::text(words)])),
-            None => Err(ErrorData::internal_error(format!("{} is not made yet", tool.name), None)),
+            None => Err(ErrorData::internal_error(format!("{} is not implemented", tool.name), None)),
         }
     }
 }
@@ -60,7 +60,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        log::debug!("zwave: the tools are asked for");
+        log::debug!("zwave: tools/list");
         Ok(ListToolsResult::with_all_items(TOOLS.clone()))
     }
 
@@ -77,7 +77,7 @@ impl ServerHandler for Server {
         log::debug!("zwave: call {id}: {} with {shown}", request.name);
         let entry = self.0.record().enter(id.clone(), &request.name, request.arguments.clone());
         let Some(tool) = TOOLS.iter().find(|tool| tool.name == request.name) else {
-            entry.ends(Fate::Failed);
+            entry.finish(Fate::Failed);
             let name: String = request.name.chars().take(64).collect();
             return Err(ErrorData::invalid_params(format!("Unknown tool '{name}'"), None));
         };
@@ -85,9 +85,9 @@ impl ServerHandler for Server {
         let outcome = tokio::select! {
             biased;
             () = context.ct.cancelled() => {
-                log::debug!("zwave: call {id} was called off");
+                log::debug!("zwave: call {id} was cancelled");
                 drop(entry);
-                // Nobody hears it: an answer to a cancelled request is not sent.
+                // It is not sent: a cancelled request gets no answer.
                 return Err(ErrorData::internal_error("Cancelled", None));
             }
             outcome = self.run(tool, &arguments) => outcome,
@@ -95,11 +95,11 @@ impl ServerHandler for Server {
         match &outcome {
             Ok(result) if result.is_error != Some(true) => {
                 log::debug!("zwave: call {id} is done");
-                entry.ends(Fate::Done);
+                entry.finish(Fate::Done);
             }
             failed => {
                 log::debug!("zwave: call {id} failed: {failed:?}");
-                entry.ends(Fate::Failed);
+                entry.finish(Fate::Failed);
             }
         }
         outcome.map(Into::into)

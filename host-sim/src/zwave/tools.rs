@@ -1,9 +1,9 @@
-//! The tools that the controller offers, as `tools/list` says them.
+//! The definitions of the controller's tools.
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-use super::device::{FULL, Mode, State};
+use super::device::{DeviceState, FULL, Mode};
 
 /// Degrees Celsius that a thermostat can be set to.
 const SETPOINT: (f64, f64) = (5.0, 30.0);
@@ -38,7 +38,7 @@ pub(super) fn all() -> Vec<Tool> {
             "Lists the devices of the home and how they stand.",
             json!({
                 "room": { "type": "string", "minLength": 1, "description": "Only the devices in this room" },
-                "kind": { "type": "string", "enum": State::KINDS, "description": "Only devices of this kind" },
+                "kind": { "type": "string", "enum": DeviceState::KINDS, "description": "Only devices of this kind" },
             }),
             &[],
             reads(),

@@ -1,7 +1,7 @@
-//! The line between the controller's MCP server and the hub: whole lines, with what goes wrong on them.
+//! The line between the controller's MCP server and the hub: whole lines of text, with their faults.
 //!
-//! The server's sessions come and go behind it. One that ends by itself is followed by the next, and so is one whose
-//! client begins anew, as a hub does that was restarted at the far end of a serial line.
+//! The server's sessions come and go behind it. A new one begins when one ends by itself, and when the client sends another
+//! `initialize`, as a hub does that was restarted at the far end of a serial line.
 
 use std::io;
 use std::pin::pin;
@@ -10,25 +10,25 @@ use serde_json::Value;
 use tokio::io::{
     AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf,
 };
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 
-use super::faults::{Delivery, Faults, Step};
+use super::faults::{Arrival, Faults, Step};
 use super::{Home, server};
 
-/// The longest line that is heard; what is longer is skipped.
+/// The longest line that is read; a longer one is skipped.
 const LINE: usize = 1024 * 1024;
 
-/// What is under way between the line and a session.
+/// Bytes on the way between the line and a session.
 const PIPE: usize = 64 * 1024;
 
 /// Why a session ended.
 enum End {
-    /// There is nobody at the far end any more.
-    Gone,
-    /// By itself.
+    /// The far end has closed the line.
+    Closed,
+    /// The server ended it.
     Over,
-    /// A client began anew with this line.
-    Greeted(Vec<u8>),
+    /// The client began another with this line, its `initialize`.
+    Replaced(Vec<u8>),
     /// The controller restarts.
     Restart,
 }
@@ -38,50 +38,55 @@ pub(super) async fn serve(home: Home, stream: impl AsyncRead + AsyncWrite + Send
     let faults = home.faults().clone();
     let (rx, mut tx) = tokio::io::split(stream);
     let mut lines = Lines::new(rx);
-    let mut upheavals = faults.watch();
-    let mut greeting = None;
+    let mut watch = faults.watch();
+    let mut initialize = None;
     loop {
-        let Session { rx: from_server, tx: to_server, task } = Session::start(&home);
-        let mut mouth = Mouth { lines: Lines::new(from_server), tx: &mut tx, faults: &faults };
-        let mut ear = Ear { lines: &mut lines, tx: to_server, faults: &faults, is_greeted: false };
+        let (ours, theirs) = tokio::io::duplex(PIPE);
+        let (from_server, to_server) = tokio::io::split(ours);
+        // Dropping it ends the session.
+        let mut session = JoinSet::new();
+        session.spawn(server::serve(home.clone(), theirs));
+        let mut to_hub = ToHub { lines: Lines::new(from_server), tx: &mut tx, faults: &faults };
+        let mut from_hub =
+            FromHub { lines: &mut lines, tx: to_server, faults: &faults, is_initialized: false };
         let end = {
-            let mut say = pin!(mouth.say());
-            let mut hear = pin!(ear.hear(greeting.take()));
-            let mut heard_all = false;
+            let mut sending = pin!(to_hub.run());
+            let mut receiving = pin!(from_hub.run(initialize.take()));
+            let mut is_received = false;
             loop {
                 tokio::select! {
                     biased;
-                    step = upheavals.upheaval() => {
-                        break if step == Step::Close { End::Gone } else { End::Restart };
+                    step = watch.close_or_restart() => {
+                        break if step == Step::Close { End::Closed } else { End::Restart };
                     }
-                    end = &mut hear, if !heard_all => match end {
-                        // What has been asked so far is still answered.
-                        End::Gone => heard_all = true,
+                    end = &mut receiving, if !is_received => match end {
+                        // The requests so far are still answered.
+                        End::Closed => is_received = true,
                         end => break end,
                     },
-                    end = &mut say => break if heard_all { End::Gone } else { end },
+                    end = &mut sending => break if is_received { End::Closed } else { end },
                 }
             }
         };
-        drop(task);
+        drop(session);
         match end {
-            End::Gone => break,
+            End::Closed => break,
             End::Over => {}
-            End::Greeted(line) => greeting = Some(line),
+            End::Replaced(line) => initialize = Some(line),
             End::Restart => {
                 if !boot(&faults, &mut lines, &mut tx).await {
                     break;
                 }
                 // A restart in the middle of a restart is one.
-                upheavals.catch_up();
+                watch.catch_up();
             }
         }
     }
     let _ = tx.shutdown().await;
 }
 
-/// The controller restarts: it hears nothing for a while, and then says what such machines say. Returns whether
-/// anybody is still at the far end.
+/// The controller restarts: it reads nothing for a while, and then writes its boot log. Returns whether the line is still
+/// open.
 async fn boot<R: AsyncRead + Unpin>(
     faults: &Faults,
     lines: &mut Lines<R>,
@@ -102,39 +107,15 @@ async fn boot<R: AsyncRead + Unpin>(
     tx.write_all(&words).await.is_ok() && tx.flush().await.is_ok()
 }
 
-/// One session of the server, which ends when its task is dropped.
-struct Session {
-    rx: ReadHalf<DuplexStream>,
-    tx: WriteHalf<DuplexStream>,
-    task: Task,
-}
-
-struct Task(JoinHandle<()>);
-
-impl Drop for Task {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-impl Session {
-    fn start(home: &Home) -> Self {
-        let (ours, theirs) = tokio::io::duplex(PIPE);
-        let task = Task(tokio::spawn(server::serve(home.clone(), theirs)));
-        let (rx, tx) = tokio::io::split(ours);
-        Self { rx, tx, task }
-    }
-}
-
-/// Brings the controller's lines to the hub.
-struct Mouth<'a, T> {
+/// Carries the controller's lines to the hub.
+struct ToHub<'a, T> {
     lines: Lines<ReadHalf<DuplexStream>>,
     tx: &'a mut T,
     faults: &'a Faults,
 }
 
-impl<T: AsyncWrite + Unpin> Mouth<'_, T> {
-    async fn say(&mut self) -> End {
+impl<T: AsyncWrite + Unpin> ToHub<'_, T> {
+    async fn run(&mut self) -> End {
         while let Ok(Some(line)) = self.lines.next().await {
             for step in self.faults.outgoing(line) {
                 match step {
@@ -144,13 +125,13 @@ impl<T: AsyncWrite + Unpin> Mouth<'_, T> {
                             self.tx.flush().await
                         };
                         if let Err(error) = written.await {
-                            log::debug!("zwave: nobody listens: {error}");
-                            return End::Gone;
+                            log::debug!("zwave: the line cannot be written: {error}");
+                            return End::Closed;
                         }
                     }
                     Step::Wait(time) => tokio::time::sleep(time).await,
                     Step::Restart => return End::Restart,
-                    Step::Close => return End::Gone,
+                    Step::Close => return End::Closed,
                 }
             }
         }
@@ -158,19 +139,19 @@ impl<T: AsyncWrite + Unpin> Mouth<'_, T> {
     }
 }
 
-/// Brings the hub's lines to the controller.
-struct Ear<'a, R> {
+/// Carries the hub's lines to the controller.
+struct FromHub<'a, R> {
     lines: &'a mut Lines<R>,
     tx: WriteHalf<DuplexStream>,
     faults: &'a Faults,
-    /// The session has had its `initialize`.
-    is_greeted: bool,
+    /// Whether the session has had its `initialize`.
+    is_initialized: bool,
 }
 
-impl<R: AsyncRead + Unpin> Ear<'_, R> {
-    async fn hear(&mut self, greeting: Option<Vec<u8>>) -> End {
-        if let Some(line) = greeting {
-            self.is_greeted = true;
+impl<R: AsyncRead + Unpin> FromHub<'_, R> {
+    async fn run(&mut self, initialize: Option<Vec<u8>>) -> End {
+        if let Some(line) = initialize {
+            self.is_initialized = true;
             if self.tx.write_all(&line).await.is_err() {
                 return End::Over;
             }
@@ -180,38 +161,38 @@ impl<R: AsyncRead + Unpin> Ear<'_, R> {
                 Ok(Some(line)) => line,
                 Ok(None) => break,
                 Err(error) => {
-                    log::debug!("zwave: the line broke: {error}");
+                    log::debug!("zwave: the line cannot be read: {error}");
                     break;
                 }
             };
-            let delivery = self.faults.delivery();
-            match delivery {
-                Delivery::Lost => continue,
-                Delivery::RestartBefore => return End::Restart,
-                Delivery::Arrives | Delivery::RestartAfter(_) => {}
+            let arrival = self.faults.arrival();
+            match arrival {
+                Arrival::Lost => continue,
+                Arrival::RestartBefore => return End::Restart,
+                Arrival::Arrives | Arrival::RestartAfter(_) => {}
             }
             let message = serde_json::from_slice::<Value>(&line).unwrap_or_default();
-            let is_greeting = message["method"] == "initialize";
-            if is_greeting && self.is_greeted {
-                return End::Greeted(line);
+            let is_initialize = message["method"] == "initialize";
+            if is_initialize && self.is_initialized {
+                return End::Replaced(line);
             }
-            self.is_greeted |= is_greeting;
+            self.is_initialized |= is_initialize;
             // The SDK ends a session that begins with a message that is no request.
             let is_request = message.get("method").is_some() && message.get("id").is_some();
-            if !self.is_greeted && message.is_object() && !is_request {
+            if !self.is_initialized && message.is_object() && !is_request {
                 log::debug!("zwave: ignored before the handshake: {message}");
                 continue;
             }
             if self.tx.write_all(&line).await.is_err() {
                 return End::Over;
             }
-            if let Delivery::RestartAfter(time) = delivery {
+            if let Arrival::RestartAfter(time) = arrival {
                 tokio::time::sleep(time).await;
                 return End::Restart;
             }
         }
         let _ = self.tx.shutdown().await;
-        End::Gone
+        End::Closed
     }
 }
 
@@ -219,7 +200,7 @@ impl<R: AsyncRead + Unpin> Ear<'_, R> {
 struct Lines<R> {
     rx: BufReader<R>,
     line: Vec<u8>,
-    /// The line is too long, and its rest is passed over.
+    /// Whether the rest of a line is skipped that is too long.
     is_skipping: bool,
 }
 
@@ -233,7 +214,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         loop {
             let bytes = self.rx.fill_buf().await?;
             if bytes.is_empty() {
-                // Whoever forgets the last end of line is understood all the same.
+                // The last line may lack its end.
                 let mut rest = std::mem::take(&mut self.line);
                 if rest.is_empty() || self.is_skipping {
                     return Ok(None);

@@ -73,7 +73,7 @@ impl Client {
     /// Connects as the hub of that name, and listens to its answers.
     pub(crate) async fn hub(network: &Network, hub: &str, port: u16) -> Self {
         let (receive, send) = (vec![0; PACKET].leak(), vec![0; PACKET].leak());
-        let id = format!("{hub}-{:x}", host_sim::hub::random_seed());
+        let id = format!("{hub}-{:x}", host_sim::random::random_seed());
         let config = ConfigBuilder::new(Buffers::new(receive, send)).client_id(&id).expect("an id");
         let session = Box::leak(Box::new(Session::new(config)));
         let network = Box::leak(Box::new(network.clone()));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use host_sim::broker::{Options, Server as Broker};
 use host_sim::network::Network;
-use host_sim::relay::{self, Endpoint, Http, Key, Model, Models, Provider, Settings, Web as _};
+use host_sim::relay::{self, Endpoint, Http, Key, Model, Models, Provider, ProviderExt as _, Settings};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 

@@ -1,18 +1,19 @@
-//! A line that somebody typed, as a request to the hub.
+//! Sends a typed line to the hub as a request.
 
 use std::time::Duration;
 
 use host_sim::caller::{NoAnswer, ask};
 use host_sim::hub::Settings;
 use host_sim::network::Network;
-use host_sim::options::{Llm, Options};
+use host_sim::options::Llm;
+use host_sim::options::sim::Options;
 use serde_json::{Value, json};
 
 /// How long a question may take, from the start of the hub.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// Asks the hub. A tool call goes to it as it is: a request in JSON, or `NAME {json}` with the name of a tool. Any other
-/// text is said to the model, if there is one.
+/// Asks the hub. A tool call is sent as it is: a request in JSON, or `NAME {json}` with the name of a tool. Any other text
+/// is for the model, if there is one.
 pub(crate) async fn say(
     network: Network,
     settings: &Settings,
@@ -41,7 +42,7 @@ async fn direct(network: Network, settings: &Settings, text: &str) -> Result<Opt
     let prefix = format!("{}_", settings.tool_prefix);
     let is_it = |known: &String| known == name || known.strip_prefix(&prefix) == Some(name);
     let is_known = names(network, settings).await?.iter().any(is_it);
-    // What is wrong with the arguments, the hub says.
+    // The hub checks the arguments.
     Ok(is_known.then(|| format!("{{\"name\":\"{name}\",\"arguments\":{arguments}}}")))
 }
 

@@ -4,25 +4,32 @@ use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use host_sim::caller::wait_for_controller;
+use host_sim::caller::{wait_for_controller, watch};
 use host_sim::hub::Settings;
 use host_sim::link::Spec;
-use host_sim::network::Network;
-use host_sim::options::{Llm, Options};
+use host_sim::network::{BrokerUrl, Network};
+use host_sim::options::Llm;
+use host_sim::options::sim::Options;
 use host_sim::zwave::Home;
 use hub_core::chat::prompts::PROMPTS;
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-use crate::{line, thinking};
+use crate::line;
 
 /// How long a question waits for the controller to be ready: all quick attempts, and some time for each.
 const CONTROLLER_PATIENCE: Duration = Duration::from_secs(25);
 
-/// Whether a person is looking at a prompt, which a line of the log should not run into.
-pub(crate) static AT_PROMPT: AtomicBool = AtomicBool::new(false);
+/// Whether the prompt is shown at a terminal.
+static IS_OPEN: AtomicBool = AtomicBool::new(false);
 
 /// What the person types after.
-pub(crate) const SIGN: &str = "> ";
+const SIGN: &str = "> ";
+
+/// The prompt, while it is shown at a terminal.
+pub(crate) fn open_prompt() -> Option<&'static str> {
+    IS_OPEN.load(Ordering::Relaxed).then_some(SIGN)
+}
 
 /// One question: the reply on stdout. Returns the exit status.
 pub(crate) async fn once(network: Network, settings: &Settings, options: &Options, text: &str) -> i32 {
@@ -31,8 +38,8 @@ pub(crate) async fn once(network: Network, settings: &Settings, options: &Option
     match line::say(network, settings, options, text).await {
         Ok(reply) => {
             println!("{reply}");
-            let succeeded = serde_json::from_str::<serde_json::Value>(&reply)
-                .is_ok_and(|reply| reply["success"] != serde_json::Value::Bool(false));
+            let succeeded =
+                serde_json::from_str::<Value>(&reply).is_ok_and(|reply| reply["success"] != false);
             i32::from(!succeeded)
         }
         Err(error) => {
@@ -45,16 +52,15 @@ pub(crate) async fn once(network: Network, settings: &Settings, options: &Option
 /// Talks with the person until they quit. Returns the exit status.
 pub(crate) async fn talk(network: Network, settings: &Settings, options: &Options, home: &Home) -> i32 {
     let id = &settings.hub_id;
-    let Settings { host, port, .. } = settings;
-    let login =
-        settings.login.as_ref().map(|(user, _)| format!(" -u {user} -P PASSWORD")).unwrap_or_default();
-    let place = format!("-V 5 -h {host} -p {port}{login}");
+    let BrokerUrl { host, port, login } = &settings.broker;
+    let login = login.as_ref().map(|(user, _)| format!(" -u {user} -P PASSWORD")).unwrap_or_default();
+    let address = format!("-V 5 -h {host} -p {port}{login}");
     eprintln!(
         "Hearthwave {} in simulation\n\
          \n  hub         {id}\n  broker      {host}:{port}{}\n  controller  {}\n  model       {}\n\
          \nFrom another terminal, with mosquitto-clients:\n\
-         \n  mosquitto_sub {place} -v -t 'hearthwave/{id}/#'\n  \
-         mosquitto_pub {place} -t hearthwave/{id}/request/tool/call \\\n    \
+         \n  mosquitto_sub {address} -v -t 'hearthwave/{id}/#'\n  \
+         mosquitto_pub {address} -t hearthwave/{id}/request/tool/call \\\n    \
          -m '{{\"name\":\"echo\",\"arguments\":{{\"text\":\"hello\"}}}}'\n\
          \nHere: say something, such as \"turn on the kitchen light\", or type help, tools or quit.{}\n",
         env!("CARGO_PKG_VERSION"),
@@ -68,7 +74,7 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
             Llm::Demo => "demo, a small grammar (--llm for a real one)".into(),
             Llm::None => "none".into(),
             Llm::Elsewhere => "that of a relay at this broker".into(),
-            Llm::Model { provider, model } => format!("{model} of {provider}"),
+            Llm::Model { service, model } => format!("{model} of {}", service.name()),
         },
         match options.link {
             Spec::Sim => "\nunplug and plug take the controller away and bring it back.",
@@ -81,14 +87,14 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
     loop {
         if is_terminal {
             eprint!("{SIGN}");
-            AT_PROMPT.store(true, Ordering::Relaxed);
+            IS_OPEN.store(true, Ordering::Relaxed);
         }
         line.clear();
         let read = input.read_until(b'\n', &mut line).await;
-        AT_PROMPT.store(false, Ordering::Relaxed);
+        IS_OPEN.store(false, Ordering::Relaxed);
         match read {
             Ok(1..) => {}
-            // The end, if a person says so.
+            // Ctrl-D.
             Ok(0) if is_terminal => {
                 eprintln!();
                 return 0;
@@ -120,7 +126,7 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
             },
             text => {
                 let saying = line::say(network.clone(), settings, options, text);
-                match thinking::shown(network.clone(), settings, saying).await {
+                match with_progress(network.clone(), settings, saying).await {
                     Ok(reply) if std::io::stdout().is_terminal() => println!("{}", words(&reply)),
                     Ok(reply) => println!("{reply}"),
                     Err(error) => eprintln!("sim: {error}"),
@@ -130,9 +136,36 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
     }
 }
 
+/// Waits for an answer, and meanwhile shows on stderr what the hub does for it.
+async fn with_progress<T>(network: Network, settings: &Settings, answer: impl Future<Output = T>) -> T {
+    let showing = async {
+        watch(network, settings, "event/chat", show_progress).await;
+        // There is an answer all the same.
+        std::future::pending().await
+    };
+    tokio::select! {
+        biased;
+        answer = answer => answer,
+        never = showing => never,
+    }
+}
+
+fn show_progress(event: &[u8]) {
+    let event: Value = serde_json::from_slice(event).unwrap_or_default();
+    // Others may talk to the hub, too.
+    if event["conversation"] != "default" {
+        return;
+    }
+    match (event["state"].as_str(), event["tool"].as_str()) {
+        (Some("waiting"), _) => eprintln!("  ... waiting for the model"),
+        (Some("calling"), Some(tool)) => eprintln!("  ... calling {tool}"),
+        _ => {}
+    }
+}
+
 /// A reply as a person wants to read it: what there is to say, or else all of it. Programs get the JSON.
 fn words(reply: &str) -> String {
-    let Ok(json) = serde_json::from_str::<serde_json::Value>(reply) else { return reply.into() };
+    let Ok(json) = serde_json::from_str::<Value>(reply) else { return reply.into() };
     let text = |name: &str| json[name].as_str();
     match (text("content").or(text("message")), text("error")) {
         (Some(message), Some(error)) => format!("{message} ({error})"),

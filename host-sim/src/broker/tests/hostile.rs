@@ -17,6 +17,7 @@ use mqtt5_protocol::{QoS, ReasonCode};
 
 use super::super::{Broker, ConnectionId, Limits};
 use super::{Bench, client, encoded, returning, will};
+use crate::random::Random;
 
 /// Small, so that a test comes to all of them.
 fn tight() -> Limits {
@@ -39,28 +40,8 @@ fn tight() -> Limits {
     }
 }
 
-/// The same numbers in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-    }
-
-    fn roll(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.roll() % end.max(1) as u64) as usize
-    }
-
-    fn pick<'a, T>(&mut self, among: &'a [T]) -> &'a T {
-        &among[self.below(among.len())]
-    }
+fn pick<'a, T>(random: &mut Random, among: &'a [T]) -> &'a T {
+    &among[random.index(among.len())]
 }
 
 fn assert_within(broker: &Broker, limits: &Limits) {
@@ -86,21 +67,21 @@ fn assert_within(broker: &Broker, limits: &Limits) {
 }
 
 /// Packets of a lively client, all well-formed.
-fn packet(dice: &mut Dice) -> BytesMut {
-    let topic = *dice.pick(&["t/1", "t/2", "u", "t//3", "$x/y", "will"]);
-    let filter = *dice.pick(&["t/#", "#", "t/+", "$share/g/t/+", "$share/h/#", "u", "will"]);
-    let qos = QoS::from(dice.below(3) as u8);
-    let id = 1 + dice.below(5) as u16;
-    let payload = vec![b'x'; dice.below(300)];
-    match dice.below(12) {
+fn packet(random: &mut Random) -> BytesMut {
+    let topic = *pick(random, &["t/1", "t/2", "u", "t//3", "$x/y", "will"]);
+    let filter = *pick(random, &["t/#", "#", "t/+", "$share/g/t/+", "$share/h/#", "u", "will"]);
+    let qos = QoS::from(random.index(3) as u8);
+    let id = 1 + random.index(5) as u16;
+    let payload = vec![b'x'; random.index(300)];
+    match random.index(12) {
         0 => {
-            let name = *dice.pick(&["a", "b", "c", "d", "e", "f", "g", ""]);
-            let mut options = returning(name, dice.below(20) as u32)
-                .with_clean_start(dice.below(2) == 0)
+            let name = *pick(random, &["a", "b", "c", "d", "e", "f", "g", ""]);
+            let mut options = returning(name, random.index(20) as u32)
+                .with_clean_start(random.index(2) == 0)
                 .with_receive_maximum(id)
-                .with_will(will(topic, dice.below(10) as u32))
-                .with_keep_alive(Duration::from_secs(dice.below(60) as u64));
-            options.properties.maximum_packet_size = Some(20 + dice.below(400) as u32);
+                .with_will(will(topic, random.index(10) as u32))
+                .with_keep_alive(Duration::from_secs(random.index(60) as u64));
+            options.properties.maximum_packet_size = Some(20 + random.index(400) as u32);
             encoded(&ConnectPacket::new(options))
         }
         1 | 2 => {
@@ -109,14 +90,15 @@ fn packet(dice: &mut Dice) -> BytesMut {
         }
         3..=6 => {
             let publish = PublishPacket::new(topic, payload, qos).with_packet_id(id);
-            let publish = publish.with_retain(dice.below(3) == 0).with_user_property("k".into(), "v".into());
-            encoded(&publish.with_message_expiry_interval(dice.below(20) as u32))
+            let publish =
+                publish.with_retain(random.index(3) == 0).with_user_property("k".into(), "v".into());
+            encoded(&publish.with_message_expiry_interval(random.index(20) as u32))
         }
         7 => encoded(&PubAckPacket::new(id)),
         8 => encoded(&PubRecPacket::new(id)),
         9 => encoded(&PubRelPacket::new(id)),
         10 => encoded(&PubCompPacket::new(id)),
-        _ => match dice.below(8) {
+        _ => match random.index(8) {
             0 => encoded(&DisconnectPacket::new(ReasonCode::Success)),
             1..=3 => encoded(&UnsubscribePacket::new(id).add_filter(filter)),
             _ => encoded(&PingReqPacket::default()),
@@ -125,31 +107,31 @@ fn packet(dice: &mut Dice) -> BytesMut {
 }
 
 /// Plays `steps` of what `speak` says, through connections that come, go, read or do not read.
-fn play(seed: u64, steps: usize, mut speak: impl FnMut(&mut Dice) -> BytesMut) -> Bench {
-    let mut dice = Dice::new(seed);
+fn play(seed: u64, steps: usize, mut speak: impl FnMut(&mut Random) -> BytesMut) -> Bench {
+    let mut random = Random::new(seed);
     let limits = tight();
     let mut bench = Bench::with(limits.clone());
     let mut open: Vec<ConnectionId> = Vec::new();
     for _ in 0..steps {
-        bench.now += Duration::from_millis(dice.below(300) as u64);
+        bench.now += Duration::from_millis(random.index(300) as u64);
         bench.broker.tick(bench.now);
-        if dice.below(10) == 0
+        if random.index(10) == 0
             && let Some(id) = bench.broker.open(bench.now)
         {
             open.push(id);
-            let name = *dice.pick(&["a", "b", "c", "d", "e", "f", "g"]);
+            let name = *pick(&mut random, &["a", "b", "c", "d", "e", "f", "g"]);
             bench.send(id, &ConnectPacket::new(returning(name, 10)));
         }
         open.retain(|id| bench.broker.is_open(*id));
         if open.is_empty() {
             continue;
         }
-        let id = *dice.pick(&open);
-        let bytes = speak(&mut dice);
-        let (now, later) = bytes.split_at(dice.below(bytes.len()));
+        let id = *pick(&mut random, &open);
+        let bytes = speak(&mut random);
+        let (now, later) = bytes.split_at(random.index(bytes.len()));
         bench.send_bytes(id, now);
         bench.send_bytes(id, later);
-        match dice.below(10) {
+        match random.index(10) {
             0 => bench.broker.closed(bench.now, id),
             1..=6 => {
                 let (bytes, is_closed) = bench.read_bytes(id);
@@ -178,14 +160,14 @@ fn whatever_lively_clients_do_everything_stays_within_its_limits() {
 #[test]
 fn changed_bytes_in_packets_break_at_most_their_connection() {
     for seed in 101..=120 {
-        play(seed, 2000, |dice| {
-            let mut bytes = packet(dice);
-            for _ in 0..dice.below(4) {
-                let at = dice.below(bytes.len());
-                bytes[at] = dice.roll() as u8;
+        play(seed, 2000, |random| {
+            let mut bytes = packet(random);
+            for _ in 0..random.index(4) {
+                let at = random.index(bytes.len());
+                bytes[at] = random.below(256) as u8;
             }
-            if dice.below(6) == 0 {
-                bytes.truncate(dice.below(bytes.len()));
+            if random.index(6) == 0 {
+                bytes.truncate(random.index(bytes.len()));
             }
             bytes
         });
@@ -195,18 +177,18 @@ fn changed_bytes_in_packets_break_at_most_their_connection() {
 #[test]
 fn random_bytes_break_at_most_their_connection() {
     for seed in 201..=220 {
-        play(seed, 1000, |dice| {
-            let length = 1 + dice.below(100);
-            (0..length).map(|_| dice.roll() as u8).collect::<Vec<_>>().as_slice().into()
+        play(seed, 1000, |random| {
+            let length = 1 + random.index(100);
+            (0..length).map(|_| random.below(256) as u8).collect::<Vec<_>>().as_slice().into()
         });
     }
 }
 
 #[test]
 fn every_packet_can_be_cut_anywhere() {
-    let mut dice = Dice::new(42);
+    let mut random = Random::new(42);
     for _ in 0..300 {
-        let bytes = packet(&mut dice);
+        let bytes = packet(&mut random);
         for end in 0..bytes.len() {
             let mut bench = Bench::new();
             let id = bench.connect(client("s"));

@@ -1,16 +1,16 @@
-//! What was said, in parts that each want something.
+//! Splits what was said into clauses: one intent each, with its exceptions.
 
 use super::words::{END, after, without_manners};
 use super::{hub, understand};
 
-/// One part, and what it leaves out.
+/// One clause, and its exceptions.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Clause {
     pub(super) words: Vec<String>,
     pub(super) except: Vec<String>,
 }
 
-/// What stands before things that are left out, longest first.
+/// Words before an exception, longest first.
 const EXCEPT: [&str; 11] = [
     "with the exception of",
     "except for",
@@ -25,10 +25,10 @@ const EXCEPT: [&str; 11] = [
     "but",
 ];
 
-/// What people say of things that are to stay as they are.
+/// Verbs for what is to stay as it is.
 const STAY: [&str; 2] = ["leave", "keep"];
 
-/// The parts. What is searched for stays whole.
+/// The clauses. A search stays whole.
 pub(super) fn clauses(words: &[String]) -> Vec<Clause> {
     let mut clauses: Vec<Clause> = Vec::new();
     for sentence in words.split(|word| word == END) {
@@ -46,10 +46,10 @@ pub(super) fn clauses(words: &[String]) -> Vec<Clause> {
 fn add(clauses: &mut Vec<Clause>, part: &[String]) {
     let (main, rest) = divide(part);
     let stays = |words: &[String]| STAY.iter().any(|verb| after(words, verb).is_some());
-    let is_wish = |words: &[String]| !stays(words) && understand(without_manners(words)).is_some();
+    let is_intent = |words: &[String]| !stays(words) && understand(without_manners(words)).is_some();
     match rest {
         // "But what time is it": no exception.
-        Some(rest) if is_wish(rest) => {
+        Some(rest) if is_intent(rest) => {
             add_bare(clauses, main);
             add_bare(clauses, rest);
         }
@@ -62,9 +62,9 @@ fn add(clauses: &mut Vec<Clause>, part: &[String]) {
             except(&mut clause, rest);
             clauses.push(clause);
         }
-        // "Everything but the lamp and the light": one wish, two exceptions.
+        // "Everything but the lamp and the light": one intent, two exceptions.
         None => match clauses.last_mut() {
-            Some(before) if !before.except.is_empty() && !part.is_empty() && !is_wish(part) => {
+            Some(before) if !before.except.is_empty() && !part.is_empty() && !is_intent(part) => {
                 except(before, part)
             }
             _ => add_bare(clauses, part),
@@ -92,7 +92,7 @@ fn except(clause: &mut Clause, words: &[String]) {
     clause.except.extend(words.iter().cloned());
 }
 
-/// What stands before an exception, and the exception.
+/// The words before an exception, and the exception.
 fn divide(part: &[String]) -> (&[String], Option<&[String]>) {
     // Only at the beginning: "did I leave the light on" is a question.
     if STAY.iter().any(|verb| after(part, verb).is_some()) {
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exceptions_stay_with_their_wish() {
+    fn exceptions_stay_with_their_intent() {
         for (said, expected) in [
             ("turn off everything except the hall light", &[("turn off everything", "the hall light")][..]),
             ("all lights off, but not the lamp", &[("all lights off", "the lamp")]),

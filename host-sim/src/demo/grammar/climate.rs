@@ -1,6 +1,6 @@
-//! Warm and cold: what the heating is to do, and what is measured.
+//! Intents for heating and temperatures.
 
-use super::words::{after, contains, has, last_number};
+use super::words::{after, begins, contains, has, last_number, position, without};
 use super::{Intent, Target};
 
 /// Degrees that "warmer" means without a number.
@@ -33,7 +33,7 @@ pub(super) fn warmer(words: &[String]) -> Option<Intent> {
     let down = has(words, &["cooler", "colder"])
         || is_heating && has(words, &["down", "lower", "decrease", "reduce"])
         || too_hot;
-    let asks = has(&words[..1], &["is", "are", "why", "which", "what", "how"]);
+    let asks = begins(words, &["is", "are", "why", "which", "what", "how"]);
     // A change to something is not a change by something.
     let is_absolute =
         words.iter().rposition(|word| word == "to").is_some_and(|to| last_number(&words[to..]).is_some());
@@ -46,11 +46,8 @@ pub(super) fn warmer(words: &[String]) -> Option<Intent> {
 
 pub(super) fn thermostat(words: &[String]) -> Option<Intent> {
     let is_it = has(words, &HEATING) || has(words, &["temperature", "degrees"]);
-    let verb = words.first().is_some_and(|word| {
-        let verbs = ["set", "turn", "switch", "put", "make", "heat", "cool", "raise", "lower", "change"];
-        verbs.contains(&word.as_str()) || HEATING.contains(&word.as_str())
-    });
-    if !is_it || !verb {
+    let verbs = ["set", "turn", "switch", "put", "make", "heat", "cool", "raise", "lower", "change"];
+    if !is_it || !(begins(words, &verbs) || begins(words, &HEATING)) {
         return None;
     }
     let setpoint = last_number(words);
@@ -63,9 +60,9 @@ pub(super) fn thermostat(words: &[String]) -> Option<Intent> {
     (setpoint.is_some() || mode.is_some()).then_some(Intent::Thermostat { mode, setpoint })
 }
 
-/// How the heating stands: "is the heating on", "what is the thermostat set to".
+/// The state of the heating: "is the heating on", "what is the thermostat set to".
 pub(super) fn heating(words: &[String]) -> Option<Intent> {
-    let asks = has(&words[..1], &["is", "what", "how", "did", "check"]);
+    let asks = begins(words, &["is", "what", "how", "did", "check"]);
     if !asks || !has(words, &HEATING[..4]) {
         return None;
     }
@@ -77,19 +74,17 @@ pub(super) fn temperature(words: &[String]) -> Option<Intent> {
     if !has(words, &["temperature", "temperatures", "warm", "cold", "hot", "degrees"]) {
         return None;
     }
-    let place = words.iter().position(|word| ["in", "of", "outside"].contains(&word.as_str()));
-    let mut target = place.map(|at| Target::new(&words[at..])).unwrap_or_default();
+    let mut target =
+        position(words, &["in", "of", "outside"]).map(|at| Target::new(&words[at..])).unwrap_or_default();
     if target.is_empty() {
         // "The bedroom temperature", "how warm is the bedroom".
-        let measured = |word: &String| ["temperature", "warm", "cold", "hot"].contains(&word.as_str());
-        let at = words.iter().position(measured).unwrap_or(0);
+        let at = position(words, &["temperature", "warm", "cold", "hot"]).unwrap_or(0);
         let (before, behind) = (&words[..at], &words[at..]);
-        let the = |words: &[String]| words.iter().position(|word| word == "the");
         let named =
-            the(before).map(|the| &before[the + 1..]).or_else(|| the(behind).map(|the| &behind[the + 1..]));
+            [before, behind].into_iter().find_map(|words| Some(&words[position(words, &["the"])? + 1..]));
         target = named.map(Target::new).unwrap_or_default();
     }
     let vague = ["house", "home", "here", "it", "degree", "temperature", "now", "today"];
-    target.words.retain(|word| !vague.contains(&word.as_str()));
+    target.words = without(&target.words, &vague);
     Some(Intent::Temperature(target))
 }

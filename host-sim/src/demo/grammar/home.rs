@@ -1,6 +1,6 @@
-//! What the devices of a home can do.
+//! Intents for the devices of a home.
 
-use super::words::{after, contains, has, last_number, number};
+use super::words::{after, begins, contains, has, last_number, number, number_by, position, without};
 use super::{Condition, Intent, Power, Target};
 
 /// Percent that "dim" means without a number.
@@ -30,11 +30,10 @@ pub(super) fn batteries(words: &[String]) -> Option<Intent> {
         return None;
     }
     let limit = ["below", "under", "than"].iter().find_map(|word| {
-        let at = words.iter().position(|other| other == word)?;
-        number(&words[at + 1..]).map(|(percent, _)| percent.clamp(1.0, 100.0) as u8)
+        number(&words[position(words, &[word])? + 1..]).map(|(percent, _)| percent.clamp(1.0, 100.0) as u8)
     });
     let is_low = has(words, &["low", "empty", "weak", "flat", "dying", "replace", "change", "charge"]);
-    if let Some(of) = words.iter().position(|word| word == "of" || word == "in").filter(|_| !is_low) {
+    if let Some(of) = position(words, &["of", "in"]).filter(|_| !is_low) {
         let target = Target::new(&words[of + 1..]);
         if !target.is_plural && !target.is_empty() {
             return Some(Intent::Status { target, expected: None });
@@ -60,8 +59,7 @@ pub(super) fn scene(words: &[String]) -> Option<Intent> {
     if !has(words, &["scene"]) || !has(words, &verbs) {
         return None;
     }
-    let name = words.iter().filter(|word| !["the", "scene", "to"].contains(&word.as_str()));
-    let name: Vec<_> = name.filter(|word| !verbs.contains(&word.as_str())).cloned().collect();
+    let name = without(&without(words, &["the", "scene", "to"]), &verbs);
     (!name.is_empty()).then(|| Intent::Scene(name.join(" ")))
 }
 
@@ -80,7 +78,7 @@ pub(super) fn brighter(words: &[String]) -> Option<Intent> {
     let is_bit = contains(words, "a bit") || contains(words, "a little") || has(words, &["slightly", "more"]);
     let up = has(words, &["brighter", "lighter"]) || is_bit && has(words, &["brighten"]);
     let down = has(words, &["darker", "dimmer"]) || is_bit && has(words, &["dim", "lower"]);
-    let by = words.iter().position(|word| word == "by").and_then(|at| last_number(&words[at..]));
+    let by = number_by(words);
     let (up, down) = match has(words, &["brightness", "light", "lamp"]) && by.is_some() {
         true => (
             up || has(words, &["increase", "raise", "brighten"]),
@@ -88,7 +86,7 @@ pub(super) fn brighter(words: &[String]) -> Option<Intent> {
         ),
         false => (up, down),
     };
-    if up == down || has(&words[..1], &["is", "are", "which", "what", "why"]) {
+    if up == down || begins(words, &["is", "are", "which", "what", "why"]) {
         return None;
     }
     let step = by.map_or(STEP, |percent| percent.clamp(1.0, 100.0) as i8);
@@ -117,14 +115,13 @@ pub(super) fn brighter(words: &[String]) -> Option<Intent> {
         "down",
         "percent",
     ];
-    let end = words.iter().position(|word| word == "by").unwrap_or(words.len());
-    let named: Vec<String> =
-        words[..end].iter().filter(|word| !DOING.contains(&word.as_str())).cloned().collect();
+    let end = position(words, &["by"]).unwrap_or(words.len());
+    let named = without(&words[..end], &DOING);
     Some(Intent::Brighter { target: Target::new(&named), change: if up { step } else { -step } })
 }
 
 pub(super) fn rooms(words: &[String]) -> Option<Intent> {
-    let asks = has(&words[..1], &["which", "what", "list", "show", "name"]) || contains(words, "how many");
+    let asks = begins(words, &["which", "what", "list", "show", "name"]) || contains(words, "how many");
     (asks && has(words, &["rooms"])).then_some(Intent::Rooms)
 }
 
@@ -139,10 +136,7 @@ pub(super) fn level(words: &[String]) -> Option<Intent> {
     let to = rest.iter().rposition(|word| word == "to" || word == "at");
     match to.and_then(|to| Some((to, percent(&rest[to..])?))) {
         Some((to, percent)) => {
-            let named = rest[..to]
-                .iter()
-                .filter(|word| !["down", "up", "on", "brightness", "level"].contains(&word.as_str()));
-            let named: Vec<String> = named.cloned().collect();
+            let named = without(&rest[..to], &["down", "up", "on", "brightness", "level"]);
             Some(Intent::Level { target: Target::new(&named), percent })
         }
         None => {
@@ -172,35 +166,29 @@ pub(super) fn power(words: &[String]) -> Option<Intent> {
     }
     let verb = VERBS.iter().find_map(|verb| after(words, verb));
     let rest = verb.unwrap_or(words);
-    // A question about it is not a wish for it.
-    if words.first().is_some_and(|word| {
-        ["is", "are", "what", "which", "who", "why", "when", "did", "was", "how"].contains(&word.as_str())
-    }) {
+    // A question about it is no command.
+    if begins(words, &["is", "are", "what", "which", "who", "why", "when", "did", "was", "how"]) {
         return None;
     }
-    if verb.is_some() {
-        if let Some(target) = after(rest, "on") {
-            return intent(target, Power::On);
-        }
-        if let Some(target) = after(rest, "off") {
-            return intent(target, Power::Off);
-        }
+    let switched = |word: &String| match word.as_str() {
+        "on" => Some(Power::On),
+        "off" => Some(Power::Off),
+        _ => None,
+    };
+    if verb.is_some()
+        && let Some((first, target)) = rest.split_first()
+        && let Some(power) = switched(first)
+    {
+        return intent(target, power);
     }
     // "Lights off in the kitchen."
-    if let Some(at) = rest.iter().position(|word| word == "in").filter(|at| *at > 1) {
-        let place = [&rest[..at - 1], &rest[at..]].concat();
-        match rest[at - 1].as_str() {
-            "on" => return intent(&place, Power::On),
-            "off" => return intent(&place, Power::Off),
-            _ => {}
-        }
+    if let Some(at) = position(rest, &["in"]).filter(|at| *at > 1)
+        && let Some(power) = switched(&rest[at - 1])
+    {
+        return intent(&[&rest[..at - 1], &rest[at..]].concat(), power);
     }
     let (last, target) = rest.split_last()?;
-    match last.as_str() {
-        "on" => intent(target, Power::On),
-        "off" | "out" => intent(target, Power::Off),
-        _ => None,
-    }
+    intent(target, if last == "out" { Power::Off } else { switched(last)? })
 }
 
 const VERBS: [&str; 4] = ["turn", "switch", "put", "shut"];
@@ -229,7 +217,7 @@ fn condition(words: &[String]) -> Option<Condition> {
     })
 }
 
-/// Words that say what is asked, not about whom.
+/// The target of a question, without the words of the question.
 fn about(words: &[String]) -> Target {
     const ASKING: [&str; 29] = [
         "is",
@@ -262,8 +250,7 @@ fn about(words: &[String]) -> Target {
         "answering",
         "alive",
     ];
-    let named: Vec<String> = words.iter().filter(|word| !ASKING.contains(&word.as_str())).cloned().collect();
-    Target::new(&named)
+    Target::new(&without(words, &ASKING))
 }
 
 pub(super) fn devices(words: &[String]) -> Option<Intent> {
@@ -285,14 +272,11 @@ pub(super) fn devices(words: &[String]) -> Option<Intent> {
     let (question, rest) = QUESTIONS.iter().find_map(|verb| Some((*verb, after(words, verb)?)))?;
     let condition = condition(rest);
     let mut target = about(rest);
-    target
-        .words
-        .retain(|word| !["everything", "device", "have", "do", "you", "know"].contains(&word.as_str()));
+    target.words = without(&target.words, &["everything", "device", "have", "do", "you", "know"]);
     let is_list = Target::new(rest).is_plural || question.starts_with("is any");
     // "What is open", "what is still on in the kitchen", "what is in the kitchen".
-    let begins = |word: &String| ["in", "still", "currently"].contains(&word.as_str());
-    let is_bare = question == "what is"
-        && rest.first().is_some_and(|word| begins(word) || self::condition(&rest[..1]).is_some());
+    let begins_so = begins(rest, &["in", "still", "currently"]);
+    let is_bare = question == "what is" && (begins_so || rest.get(..1).and_then(self::condition).is_some());
     if !is_list && !is_bare {
         return None;
     }
@@ -323,19 +307,16 @@ pub(super) fn status(words: &[String]) -> Option<Intent> {
         "how about",
     ];
     let rest = QUESTIONS.iter().find_map(|question| after(words, question))?;
-    let target = about(rest);
+    let mut target = about(rest);
     // "Check the hall motion" is no question to be answered with yes or no.
-    let is_yes_or_no = has(&words[..1], &["is", "are", "did", "has"]);
+    let is_yes_or_no = begins(words, &["is", "are", "did", "has"]);
     let expected = condition(rest).filter(|_| is_yes_or_no);
-    let mut target = target;
     if matches!(expected, Some(Condition::Motion(_))) {
-        target.words.retain(|word| !["motion", "movement", "home", "house", "here"].contains(&word.as_str()));
+        target.words = without(&target.words, &["motion", "movement", "home", "house", "here"]);
         target.is_plural |= target.is_empty();
     }
     // "Is the house locked": all that can be.
-    if expected.is_some()
-        && target.words.iter().all(|word| ["house", "home", "everything"].contains(&word.as_str()))
-    {
+    if expected.is_some() && without(&target.words, &["house", "home", "everything"]).is_empty() {
         target = Target { is_plural: true, ..Target::default() };
     }
     if target.is_plural {

@@ -1,8 +1,8 @@
-//! What the hub itself can do: time, volume, flags, search, and being asked who it is.
+//! Intents for the hub itself: time, volume, flags, search, and who it is.
 
 use serde_json::Value;
 
-use super::words::{after, contains, has, last_number};
+use super::words::{after, begins, contains, has, last_number, number_by, position};
 use super::{Flag, Intent, Scope, Volume};
 
 /// Points by which "louder" is louder.
@@ -58,7 +58,7 @@ pub(super) fn search(words: &[String]) -> Option<Intent> {
     (!query.is_empty()).then_some(Intent::Search(query))
 }
 
-/// How things are at home, in a person's own words.
+/// "Status report", "how are things at home".
 pub(super) fn report(words: &[String]) -> Option<Intent> {
     const WHOLE: [&str; 10] = [
         "status",
@@ -90,8 +90,7 @@ pub(super) fn clock(words: &[String]) -> Option<Intent> {
         || contains(words, "what day")
         || contains(words, "which day");
     // The hub knows its own time only.
-    let place =
-        words.iter().position(|word| word == "time").and_then(|at| after(words.get(at + 1..)?, "is it in"));
+    let place = position(words, &["time"]).and_then(|at| after(&words[at + 1..], "is it in"));
     if asks && place.is_some_and(|place| !place.is_empty()) {
         return Some(Intent::Cannot("tell the time of other places"));
     }
@@ -113,7 +112,7 @@ pub(super) fn volume(words: &[String]) -> Option<Intent> {
         return None;
     }
     // A change by something is not a change to it.
-    let by = words.iter().position(|word| word == "by").and_then(|at| last_number(&words[at..]));
+    let by = number_by(words);
     let step = by.map_or(STEP, |points| points.clamp(0.0, 100.0) as i8);
     if has(words, &["up", "increase", "raise"]) && last_number(words) == by {
         return volume(Volume::Change(step));
@@ -130,7 +129,7 @@ pub(super) fn volume(words: &[String]) -> Option<Intent> {
 }
 
 pub(super) fn flag(words: &[String]) -> Option<Intent> {
-    let at = words.iter().position(|word| word == "flag" || word == "flags")?;
+    let at = position(words, &["flag", "flags"])?;
     let scope = match has(words, &["feature", "everybody", "everyone"]) {
         true => Scope::Everybody,
         false => Scope::Project,
@@ -150,12 +149,10 @@ pub(super) fn flag(words: &[String]) -> Option<Intent> {
     };
     let Some(name) = name.filter(|_| words[at] == "flag") else { return flag(Flag::List) };
     let name = name.to_owned();
-    let asks =
-        words.first().is_some_and(|word| ["is", "what", "which", "does", "how"].contains(&word.as_str()));
-    if asks {
+    if begins(words, &["is", "what", "which", "does", "how"]) {
         return flag(Flag::Get(name));
     }
-    let value = words[at..].iter().position(|word| word == "to").map(|to| words[at + to + 1..].join(" "));
+    let value = position(&words[at..], &["to"]).map(|to| words[at + to + 1..].join(" "));
     if has(words, &["remove", "clear", "delete", "unset", "drop", "forget"]) {
         return flag(Flag::Set(name, Value::Null));
     }

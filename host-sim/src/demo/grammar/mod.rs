@@ -1,4 +1,4 @@
-//! What a person wants, from what was said.
+//! Parses what a person said into intents.
 
 mod clause;
 mod climate;
@@ -10,16 +10,16 @@ mod sum;
 mod words;
 
 pub(super) use prompt::prompt_name;
-pub(super) use words::Target;
+pub(super) use words::{Target, without};
 
 use clause::{Clause, clauses};
-use words::{after, without_manners};
+use words::{after, begins, without_manners};
 
 /// Characters of what was said that are looked at, and clauses of it.
 const LONGEST: usize = 1000;
 const CLAUSES: usize = 16;
 
-/// One thing that a person wants.
+/// One thing that a person wants: what the grammar parses.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Intent {
     /// To know whom they talk to.
@@ -67,20 +67,20 @@ pub(super) enum Intent {
         target: Target,
         power: Power,
     },
-    /// How something stands, and whether it stands as expected.
+    /// The state of something, and whether it is as expected.
     Status {
         target: Target,
         expected: Option<Condition>,
     },
-    /// The devices, or those that stand so.
+    /// The devices, or those in this state.
     Devices {
         target: Target,
         condition: Option<Condition>,
-        /// Whether all of them are expected to, and the answer is yes or no.
+        /// Whether all of them are expected to be, and the answer is yes or no.
         is_all: bool,
     },
     Rooms,
-    /// How things are at home, or in what is named.
+    /// A report about the home, or about what is named.
     Report {
         about: Vec<String>,
         clock: Option<String>,
@@ -127,7 +127,7 @@ pub(super) enum Power {
     Toggle,
 }
 
-/// How a device may stand.
+/// A state that a device may be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Condition {
     On(bool),
@@ -136,33 +136,34 @@ pub(super) enum Condition {
     Motion(bool),
 }
 
-/// What was understood, and what was not.
+/// The intents in what was said, and what is none.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Heard {
+pub(super) struct Understood {
     pub(super) intents: Vec<Intent>,
-    pub(super) lost: Vec<String>,
+    /// The clauses that were not understood.
+    pub(super) rest: Vec<String>,
 }
 
-/// Understands what was said, as far as possible. `before` was said last.
-pub(super) fn read(text: &str, before: &str) -> Heard {
+/// Parses what was said, as far as possible. `before` was said before that.
+pub(super) fn read(text: &str, before: &str) -> Understood {
     if let Some(intent) = prompt::read(text) {
-        return Heard { intents: vec![intent], lost: vec![] };
+        return Understood { intents: vec![intent], rest: vec![] };
     }
-    let heard = read_words(text, None);
-    if !heard.intents.is_empty() || prompt::read(before).is_some() {
-        return heard;
+    let understood = read_words(text, None);
+    if !understood.intents.is_empty() || prompt::read(before).is_some() {
+        return understood;
     }
     // "Turn on the lamp." "Which one?" "The floor lamp."
     match read_words(before, None).intents.pop() {
         Some(last) => read_words(text, Some(last)),
-        None => heard,
+        None => understood,
     }
 }
 
-fn read_words(text: &str, before: Option<Intent>) -> Heard {
+fn read_words(text: &str, before: Option<Intent>) -> Understood {
     let text: String = text.chars().take(LONGEST).collect();
     let words = words::split(&text);
-    let mut heard = Heard::default();
+    let mut understood = Understood::default();
     // "Turn the lamp and the light off": what is to be done to the lamp comes later.
     let mut waiting: Vec<Target> = Vec::new();
     for Clause { words, except } in clauses(&words).into_iter().take(CLAUSES) {
@@ -170,7 +171,8 @@ fn read_words(text: &str, before: Option<Intent>) -> Heard {
         if clause.is_empty() {
             continue;
         }
-        let found = understand(clause).or_else(|| again(heard.intents.last().or(before.as_ref())?, clause));
+        let found =
+            understand(clause).or_else(|| again(understood.intents.last().or(before.as_ref())?, clause));
         let found = match found {
             Some(intent) if !except.is_empty() => intent.without(&except),
             found => found,
@@ -179,27 +181,27 @@ fn read_words(text: &str, before: Option<Intent>) -> Heard {
             (Some(intent), _) => {
                 if let Intent::Power { power, .. } = &intent {
                     let earlier = waiting.drain(..).map(|target| Intent::Power { target, power: *power });
-                    heard.intents.extend(earlier);
+                    understood.intents.extend(earlier);
                 }
-                heard.intents.push(intent);
+                understood.intents.push(intent);
             }
             (None, Some(target)) => waiting.push(target),
-            (None, None) => heard.lost.push(clause.join(" ")),
+            (None, None) => understood.rest.push(clause.join(" ")),
         }
     }
-    heard.lost.extend(waiting.into_iter().map(|target| target.words.join(" ")));
-    // "Good morning! What time is it?" is no wish for a greeting.
-    if heard.intents.len() > 1 {
-        heard.intents.retain(|intent| !matches!(intent, Intent::Hello | Intent::Thanks));
+    understood.rest.extend(waiting.into_iter().map(|target| target.words.join(" ")));
+    // "Hello! What time is it?" needs no greeting.
+    if understood.intents.len() > 1 {
+        understood.intents.retain(|intent| !matches!(intent, Intent::Hello | Intent::Thanks));
     }
-    heard.intents.dedup();
-    heard
+    understood.intents.dedup();
+    understood
 }
 
 impl Intent {
-    /// Whether a call of a tool with this name does what is wanted. A look at something changes nothing.
+    /// Whether a call of this tool can fulfil the intent: a tool that reads changes nothing.
     pub(super) fn is_served_by(&self, tool: &str) -> bool {
-        let looks = tool.starts_with("get_") || tool.starts_with("list_");
+        let reads = tool.starts_with("get_") || tool.starts_with("list_");
         let changes = matches!(
             self,
             Self::Warmer(_)
@@ -208,10 +210,10 @@ impl Intent {
                 | Self::Level { .. }
                 | Self::Lock { .. }
         );
-        !(looks && changes)
+        !(reads && changes)
     }
 
-    /// The same, but not for those. None if that makes no sense.
+    /// The same without these devices. None if that makes no sense.
     fn without(mut self, except: &[String]) -> Option<Self> {
         match &mut self {
             Self::Power { target, .. }
@@ -230,10 +232,10 @@ impl Intent {
     }
 }
 
-type Rule = fn(&[String]) -> Option<Intent>;
+type Pattern = fn(&[String]) -> Option<Intent>;
 
 fn understand(clause: &[String]) -> Option<Intent> {
-    const RULES: [Rule; 24] = [
+    const PATTERNS: [Pattern; 24] = [
         limit::refrain,
         hub::self_or_manners,
         hub::search,
@@ -259,13 +261,13 @@ fn understand(clause: &[String]) -> Option<Intent> {
         home::devices,
         home::status,
     ];
-    RULES.iter().find_map(|rule| rule(clause))
+    PATTERNS.iter().find_map(|pattern| pattern(clause))
 }
 
 /// "Turn on the light and the lamp": the same with something else.
 fn again(before: &Intent, clause: &[String]) -> Option<Intent> {
-    let named = clause.first().is_some_and(|word| ["the", "my", "all", "in"].contains(&word.as_str()));
-    if !named || clause.len() > 5 || after(clause, "the rest").is_some() {
+    if !begins(clause, &["the", "my", "all", "in"]) || clause.len() > 5 || after(clause, "the rest").is_some()
+    {
         return None;
     }
     let target = Target::new(clause);

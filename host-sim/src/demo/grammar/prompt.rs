@@ -1,4 +1,4 @@
-//! The hub's own prompts, recognised as a whole: their text is written for a model that reads all of it.
+//! Intents for the hub's own prompts, each recognised by its template.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use super::{Intent, LONGEST};
 
 /// What an expanded prompt asks for. None if the text is not one of them.
 pub(super) fn read(text: &str) -> Option<Intent> {
-    let (prompt, mut places) =
-        PROMPTS.iter().find_map(|prompt| Some((prompt, places(prompt.template, text)?)))?;
-    let mut take = |name| places.remove(name).unwrap_or_default();
+    let (prompt, mut variables) =
+        PROMPTS.iter().find_map(|prompt| Some((prompt, variables(prompt.template, text)?)))?;
+    let mut take = |name| variables.remove(name).unwrap_or_default();
     let (args, clock) = (take("args"), take("tool_result"));
     let args = if args == prompt.without_args { "" } else { args };
     let args = split(&args.chars().take(LONGEST).collect::<String>());
@@ -26,21 +26,21 @@ pub(super) fn read(text: &str) -> Option<Intent> {
 
 /// The name of the prompt that a text was made of.
 pub(in super::super) fn prompt_name(text: &str) -> Option<&'static str> {
-    PROMPTS.iter().find(|prompt| places(prompt.template, text).is_some()).map(|prompt| prompt.name)
+    PROMPTS.iter().find(|prompt| variables(prompt.template, text).is_some()).map(|prompt| prompt.name)
 }
 
-/// What stands in the places of a template in a text that was made of it.
-fn places<'a>(template: &'a str, text: &'a str) -> Option<BTreeMap<&'a str, &'a str>> {
-    let mut places = BTreeMap::new();
+/// The values of a template's variables in a text that was made of it.
+fn variables<'a>(template: &'a str, text: &'a str) -> Option<BTreeMap<&'a str, &'a str>> {
+    let mut variables = BTreeMap::new();
     let (before, mut template) = template.split_once("{{").unwrap_or((template, ""));
     let mut text = text.trim().strip_prefix(before)?;
     while let Some((name, rest)) = template.split_once("}}") {
         let (between, after) = rest.split_once("{{").unwrap_or((rest, ""));
         let at = if between.is_empty() { text.len() } else { text.find(between)? };
-        places.insert(name.trim(), text[..at].trim());
+        variables.insert(name.trim(), text[..at].trim());
         (template, text) = (after, &text[at + between.len()..]);
     }
-    text.is_empty().then_some(places)
+    text.is_empty().then_some(variables)
 }
 
 /// "14:16 on Monday", from what the clock said.

@@ -1,4 +1,4 @@
-//! Sums in words, as an expression.
+//! Intents for arithmetic, from words to an expression.
 
 use super::Intent;
 use super::words::{after, number};

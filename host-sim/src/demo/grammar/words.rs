@@ -1,4 +1,4 @@
-//! Words as people say them, and what they count for.
+//! Words: splitting a text into them, and reading numbers and names of devices.
 
 /// Ends a clause.
 pub(super) const END: &str = "|";
@@ -43,7 +43,7 @@ pub(super) fn split(text: &str) -> Vec<String> {
     words
 }
 
-/// Whether the words begin like that; then what follows.
+/// The words after this beginning. None if they begin otherwise.
 pub(super) fn after<'a>(words: &'a [String], beginning: &str) -> Option<&'a [String]> {
     let mut rest = words;
     for wanted in beginning.split(' ') {
@@ -61,12 +61,32 @@ pub(super) fn has(words: &[String], wanted: &[&str]) -> bool {
     words.iter().any(|word| wanted.contains(&word.as_str()))
 }
 
-/// Whether these stand in the words, side by side.
+/// Whether the first word is one of these.
+pub(super) fn begins(words: &[String], wanted: &[&str]) -> bool {
+    words.first().is_some_and(|word| wanted.contains(&word.as_str()))
+}
+
+/// The position of the first of these among the words.
+pub(super) fn position(words: &[String], wanted: &[&str]) -> Option<usize> {
+    words.iter().position(|word| wanted.contains(&word.as_str()))
+}
+
+/// The words without these.
+pub(in super::super) fn without(words: &[String], unwanted: &[&str]) -> Vec<String> {
+    words.iter().filter(|word| !unwanted.contains(&word.as_str())).cloned().collect()
+}
+
+/// The number by which something is to change: "by ten".
+pub(super) fn number_by(words: &[String]) -> Option<f64> {
+    last_number(&words[position(words, &["by"])?..])
+}
+
+/// Whether the words contain this phrase.
 pub(super) fn contains(words: &[String], phrase: &str) -> bool {
     (0..words.len()).any(|start| after(&words[start..], phrase).is_some())
 }
 
-/// The words without what is only polite.
+/// The words without polite phrases at both ends.
 pub(super) fn without_manners(words: &[String]) -> &[String] {
     const BEFORE: [&str; 24] = [
         "please",
@@ -181,13 +201,13 @@ pub(super) fn last_number(words: &[String]) -> Option<f64> {
     found
 }
 
-/// A thing, or several, as people name it.
+/// The device or devices that a clause names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Target {
     /// In the singular, without articles.
     pub(in super::super) words: Vec<String>,
     pub(in super::super) is_plural: bool,
-    /// What is left out, as it was said.
+    /// The words for the devices that are left out.
     pub(in super::super) except: Vec<String>,
 }
 

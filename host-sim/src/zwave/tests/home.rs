@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::client::{Client, switch};
-use crate::zwave::{Fate, Home, Mode, State};
+use crate::zwave::{DeviceState, Fate, Home, Mode};
 
 #[tokio::test(start_paused = true)]
 async fn a_switch_keeps_its_state() {
@@ -15,7 +15,7 @@ async fn a_switch_keeps_its_state() {
     for (action, state) in [("on", true), ("toggle", false), ("toggle", true), ("off", false), ("on", true)] {
         let words = client.hears("control_zwave_device", switch(action)).await;
         assert_eq!(words, Ok(format!("Switch One is now {}", if state { "on" } else { "off" })));
-        assert_eq!(home.device("switch one").expect("one").state, State::Switch(state));
+        assert_eq!(home.device("switch one").expect("one").state, DeviceState::Switch(state));
     }
     let status = client.calls("get_device_status", json!({ "deviceName": "SWITCH one" })).await;
     assert_eq!(status["result"]["structuredContent"]["state"]["on"], true);
@@ -81,8 +81,9 @@ async fn each_tool_does_what_it_says() {
         assert_eq!(client.hears(tool, arguments).await.as_deref(), Ok(words));
     }
     let lamp = home.device("Ceiling Lamp").expect("one").state;
-    assert_eq!(lamp, State::Dimmer { level: 5, last: 5 }, "the scene did not happen");
-    let State::Thermostat { mode, setpoint, .. } = home.device("living room thermostat").expect("one").state
+    assert_eq!(lamp, DeviceState::Dimmer { level: 5, last: 5 }, "the scene did not happen");
+    let DeviceState::Thermostat { mode, setpoint, .. } =
+        home.device("living room thermostat").expect("one").state
     else {
         panic!("not a thermostat");
     };

@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::client::{Client, switch};
-use crate::zwave::{Fate, Home, State};
+use crate::zwave::{DeviceState, Fate, Home};
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_begins_anew_gets_a_session_of_its_own() {
@@ -18,7 +18,7 @@ async fn a_client_that_begins_anew_gets_a_session_of_its_own() {
     let answer = client.greets().await;
     assert_eq!(answer["result"]["serverInfo"]["name"], "simulated-zwave");
     assert_eq!(home.record().calls()[0].fate, Fate::Cancelled);
-    assert_eq!(home.device("Switch One").expect("one").state, State::Switch(false));
+    assert_eq!(home.device("Switch One").expect("one").state, DeviceState::Switch(false));
     assert_eq!(client.hears("control_zwave_device", switch("on")).await, Ok("Switch One is now on".into()));
     assert_eq!(client.rest().await, [[0; 0]; 0], "an answer from the session before");
 }
@@ -51,7 +51,7 @@ async fn a_call_that_is_called_off_does_nothing() {
     client.says(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params })).await;
     assert_eq!(client.rest().await, [[0; 0]; 0], "a cancelled call was answered");
     assert_eq!(home.record().calls()[0].fate, Fate::Cancelled);
-    assert_eq!(home.device("Switch One").expect("one").state, State::Switch(false));
+    assert_eq!(home.device("Switch One").expect("one").state, DeviceState::Switch(false));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,4 +1,4 @@
-//! The devices of the home, and what the tools do to them.
+//! The controller: its devices, and the tools that act on them.
 
 use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard};
@@ -6,37 +6,37 @@ use std::sync::{Mutex, MutexGuard};
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
-use super::device::{Command, Device, Mode, State};
+use super::device::{Command, Device, DeviceState, Mode};
 use super::inventory::{self, SCENES};
+use super::latency::{Latency, Operation};
 use super::names;
-use super::pace::{Errand, Pace};
 
-/// What a tool has to say: words for a person, and where it helps, data.
+/// The result of a tool: words for a person, and where it helps, data.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) words: String,
     pub(super) data: Option<Value>,
 }
 
-/// The devices, and how long they take.
+/// The devices, and how long operations on them take.
 #[derive(Debug)]
-pub(super) struct House {
+pub(super) struct Controller {
     devices: Mutex<Vec<Device>>,
-    pace: Pace,
+    latency: Latency,
 }
 
-impl House {
-    pub(super) fn new(pace: Pace) -> Self {
-        Self { devices: Mutex::new(inventory::devices()), pace }
+impl Controller {
+    pub(super) fn new(latency: Latency) -> Self {
+        Self { devices: Mutex::new(inventory::devices()), latency }
     }
 
-    /// All devices as they stand.
+    /// All devices, in their current state.
     pub(super) fn devices(&self) -> MutexGuard<'_, Vec<Device>> {
         self.devices.lock().expect("no holder panics")
     }
 
-    /// Runs a tool with arguments that its schema allows. Dropping the future calls it off: a device that has not
-    /// been reached by then stays as it is. None if there is no such tool; an error is for people to read.
+    /// Runs a tool with arguments that fit its schema. Dropping the future cancels it: a device that has not been
+    /// reached by then stays as it is. None if there is no such tool; an error is for people to read.
     pub(super) async fn run(&self, tool: &str, arguments: &JsonObject) -> Option<Result<Answer, String>> {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
         // A whole number may come as 5.0.
@@ -69,29 +69,33 @@ impl House {
         })
     }
 
-    /// The device that is meant by `name`, or what to say if there is none.
-    fn find(&self, name: &str) -> Result<Device, String> {
+    /// The device with this name, in any case.
+    pub(super) fn device(&self, name: &str) -> Option<Device> {
         let devices = self.devices();
         let found = names::find(name, devices.iter().map(|device| device.name));
-        if let Some(device) = devices.iter().find(|device| Some(device.name) == found) {
-            return Ok(device.clone());
-        }
-        let near = names::near(name, devices.iter().map(|device| device.name));
-        Err(not_found("Device", name, &near, "list_devices"))
+        devices.iter().find(|device| Some(device.name) == found).cloned()
+    }
+
+    /// The device with this name, or an error that suggests others.
+    fn find(&self, name: &str) -> Result<Device, String> {
+        self.device(name).ok_or_else(|| {
+            let near = names::near(name, self.devices().iter().map(|device| device.name));
+            not_found("Device", name, &near, "list_devices")
+        })
     }
 
     /// Sends a command to a device, and waits until it has been done.
-    async fn command(&self, device: &Device, command: Command) -> Result<State, String> {
+    async fn command(&self, device: &Device, command: Command) -> Result<DeviceState, String> {
         let Device { name, node, .. } = device;
         device.state.after(command).map_err(|why| format!("{name} {why}"))?;
         if !device.is_alive {
-            self.pace.wait(Errand::Dead).await;
+            self.latency.wait(Operation::Dead).await;
             return Err(format!(
                 "{name} (node {node}) does not answer; it is marked as dead. Check its power"
             ));
         }
-        self.pace.wait(Errand::Radio).await;
-        // Looked up again: somebody else may have changed it in the meantime.
+        self.latency.wait(Operation::Radio).await;
+        // Looked up again: another client may have changed it in the meantime.
         let mut devices = self.devices();
         let device = devices
             .iter_mut()
@@ -117,7 +121,7 @@ impl House {
         Ok(is_now(&device, state))
     }
 
-    /// A command to a device of a kind, which need not be named if it is the only one.
+    /// Sends a command to the device with this name, or to the only one of its kind.
     async fn command_one(&self, name: Option<&str>, kind: &str, command: Command) -> Result<Answer, String> {
         let device = match name {
             Some(name) => self.find(name)?,
@@ -136,22 +140,17 @@ impl House {
     }
 
     async fn list(&self, room: Option<&str>, kind: Option<&str>) -> Result<Answer, String> {
-        self.pace.wait(Errand::Known).await;
+        self.latency.wait(Operation::Cached).await;
         let devices = self.devices();
-        let room = match room {
-            Some(wanted) => {
-                let rooms = || devices.iter().map(|device| device.room);
-                match names::find(wanted, rooms()) {
-                    Some(room) => Some(room),
-                    None => {
-                        let mut near = names::near(wanted, rooms());
-                        near.dedup();
-                        return Err(not_found("Room", wanted, &near, "list_devices"));
-                    }
-                }
-            }
-            None => None,
+        let find_room = |wanted| {
+            let rooms = || devices.iter().map(|device| device.room);
+            names::find(wanted, rooms()).ok_or_else(|| {
+                let mut near = names::near(wanted, rooms());
+                near.dedup();
+                not_found("Room", wanted, &near, "list_devices")
+            })
         };
+        let room = room.map(find_room).transpose()?;
         let those: Vec<&Device> = devices
             .iter()
             .filter(|device| room.is_none_or(|room| device.room == room))
@@ -160,7 +159,7 @@ impl House {
         let words: Vec<String> = those.iter().map(ToString::to_string).collect();
         let brief = |device: &&Device| {
             let mut about = device.json();
-            // People ask for these one by one, with get_device_status.
+            // These are in get_device_status and get_battery_levels.
             about.as_object_mut().map(|about| about.remove("battery"));
             about
         };
@@ -172,7 +171,7 @@ impl House {
 
     async fn status(&self, name: &str) -> Result<Answer, String> {
         let device = self.find(name)?;
-        self.pace.wait(Errand::Known).await;
+        self.latency.wait(Operation::Cached).await;
         let mut words = device.to_string();
         if let Some(percent) = device.battery {
             let _ = write!(words, ", its battery at {percent} percent");
@@ -181,7 +180,7 @@ impl House {
     }
 
     async fn list_scenes(&self) -> Result<Answer, String> {
-        self.pace.wait(Errand::Known).await;
+        self.latency.wait(Operation::Cached).await;
         let words: Vec<_> = SCENES.iter().map(|scene| format!("{}: {}", scene.name, scene.about)).collect();
         let names = SCENES.map(|scene| scene.name);
         Ok(Answer { words: words.join("\n"), data: Some(json!({ "scenes": names })) })
@@ -200,7 +199,7 @@ impl House {
     }
 
     async fn batteries(&self, below: Option<u8>) -> Result<Answer, String> {
-        self.pace.wait(Errand::Known).await;
+        self.latency.wait(Operation::Cached).await;
         let devices = self.devices();
         let mut those: Vec<(u8, &str)> = devices
             .iter()
@@ -224,8 +223,8 @@ impl House {
         }
         let device = self.devices().iter().find(|device| device.node == node).cloned();
         let device = device.ok_or_else(|| format!("Node {node} is not in this network"))?;
-        let errand = if device.is_alive { Errand::Radio } else { Errand::Dead };
-        let time = self.pace.time(errand);
+        let operation = if device.is_alive { Operation::Radio } else { Operation::Dead };
+        let time = self.latency.time(operation);
         tokio::time::sleep(time).await;
         let name = device.name;
         if !device.is_alive {
@@ -239,7 +238,7 @@ impl House {
     }
 }
 
-fn is_now(device: &Device, state: State) -> Answer {
+fn is_now(device: &Device, state: DeviceState) -> Answer {
     let data = json!({ "name": device.name, "state": state.json() });
     Answer { words: format!("{} is now {state}", device.name), data: Some(data) }
 }

@@ -1,27 +1,27 @@
-//! Where the services are that hubs ask, and what they want to know of the one who asks.
+//! The services that hubs ask, as HTTP servers.
 
 pub use hub_core::chat::Provider;
 use serde_json::Value;
 
-/// A service as the relay sees it.
-pub trait Web: Sized {
+/// A service as an HTTP server.
+pub trait ProviderExt: Sized {
     /// The service of this name.
     fn named(name: &str) -> Option<Self>;
 
-    /// Where in the environment its key is. Ollama wants none.
+    /// The environment variable with its key. Ollama needs none.
     fn key_variable(self) -> Option<&'static str>;
 
     /// The server that is asked unless another is given.
     fn usual_server(self) -> &'static str;
 
-    /// Where on a server it is: the version, where there is one, and the rest.
+    /// Its path on a server: the version, and the rest.
     fn path(self) -> (&'static str, &'static str);
 
-    /// Tokens in and out, as far as a reply tells them.
+    /// Tokens in and out, if the reply counts them.
     fn tokens(self, reply: &Value) -> Option<(u64, u64)>;
 }
 
-impl Web for Provider {
+impl ProviderExt for Provider {
     fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|service| service.name() == name)
     }
@@ -51,11 +51,11 @@ impl Web for Provider {
     }
 
     fn tokens(self, reply: &Value) -> Option<(u64, u64)> {
-        let (read, written) = match self {
+        let (input, output) = match self {
             Self::Anthropic => (&reply["usage"]["input_tokens"], &reply["usage"]["output_tokens"]),
             Self::OpenAi => (&reply["usage"]["prompt_tokens"], &reply["usage"]["completion_tokens"]),
             Self::Ollama => (&reply["prompt_eval_count"], &reply["eval_count"]),
         };
-        Some((read.as_u64()?, written.as_u64()?))
+        Some((input.as_u64()?, output.as_u64()?))
     }
 }

@@ -1,31 +1,44 @@
-//! Serves a home where the command line says.
+//! What the controller's program is served on: stdin and stdout, a serial port, a pseudo terminal or TCP.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
 
 use super::Home;
-use super::options::Place;
-use crate::tty::{Port, Tty};
+use crate::tty::{SerialPort, Tty};
 
 /// Before a serial port that was lost is opened again.
 const REOPEN: Duration = Duration::from_secs(1);
 
-/// Serves the home at a place: on stdio until the input ends, elsewhere for ever. The error says what to do.
-pub async fn serve(home: Home, place: &Place) -> Result<(), String> {
-    match place {
-        Place::Stdio => {
+/// What a home is served on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// Stdin and stdout.
+    Stdio,
+    /// A serial port.
+    Serial(SerialPort),
+    /// A new pseudo terminal.
+    Pty,
+    /// Connections to this address.
+    Tcp(SocketAddr),
+}
+
+/// Serves the home: on stdio until the input ends, elsewhere for ever. The error says what to do.
+pub async fn serve(home: Home, transport: &Transport) -> Result<(), String> {
+    match transport {
+        Transport::Stdio => {
             home.serve(tokio::io::join(tokio::io::stdin(), tokio::io::stdout())).await;
             Ok(())
         }
-        Place::Serial(port) => serial(home, port).await,
-        Place::Pty => {
+        Transport::Serial(port) => serial(home, port).await,
+        Transport::Pty => {
             let (tty, path) =
                 Tty::pseudo().map_err(|error| format!("cannot make a pseudo terminal: {error}"))?;
             eprintln!("zwave: serving on {}", path.display());
             pty(home, tty).await
         }
-        Place::Tcp(address) => {
+        Transport::Tcp(address) => {
             let listener = TcpListener::bind(address).await.map_err(|error| {
                 format!("cannot listen on {address}: {error}; try another port, or port 0")
             })?;
@@ -36,16 +49,15 @@ pub async fn serve(home: Home, place: &Place) -> Result<(), String> {
     }
 }
 
-async fn serial(home: Home, port: &Port) -> Result<(), String> {
-    let open = || Tty::open(port);
-    let mut tty = open().map_err(|error| error.to_string())?;
+async fn serial(home: Home, port: &SerialPort) -> Result<(), String> {
+    let mut tty = Tty::open(port).map_err(|error| error.to_string())?;
     eprintln!("zwave: serving on {port}");
     loop {
         home.clone().serve(tty).await;
         log::warn!("zwave: {port} is lost; opening it again as soon as it is there");
         tty = loop {
             tokio::time::sleep(REOPEN).await;
-            match open() {
+            match Tty::open(port) {
                 Ok(tty) => break tty,
                 Err(error) => log::debug!("zwave: {error}"),
             }
@@ -54,11 +66,10 @@ async fn serial(home: Home, port: &Port) -> Result<(), String> {
     }
 }
 
-/// A pseudo terminal does not get lost; what ends is a line that a fault closes.
+/// A pseudo terminal is never lost. When a fault closes the line, the next is served on it.
 async fn pty(home: Home, mut tty: Tty) -> Result<(), String> {
     loop {
-        let (ours, theirs) = tokio::io::duplex(64 * 1024);
-        let mut ours = ours;
+        let (mut ours, theirs) = tokio::io::duplex(64 * 1024);
         let serving = home.clone().serve(theirs);
         let copying = tokio::io::copy_bidirectional(&mut tty, &mut ours);
         tokio::select! {
@@ -74,11 +85,11 @@ async fn tcp(home: Home, listener: TcpListener) -> Result<(), String> {
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                log::info!("zwave: {peer} is here");
+                log::info!("zwave: {peer} connected");
                 tokio::spawn(serve_peer(home.clone(), stream));
             }
             Err(error) => {
-                log::warn!("zwave: nobody can connect: {error}");
+                log::warn!("zwave: cannot accept a connection: {error}");
                 tokio::time::sleep(REOPEN).await;
             }
         }
@@ -86,8 +97,8 @@ async fn tcp(home: Home, listener: TcpListener) -> Result<(), String> {
 }
 
 async fn serve_peer(home: Home, stream: TcpStream) {
-    // Small messages, each of which somebody waits for.
+    // Messages are small, and their sender waits for each.
     let _ = stream.set_nodelay(true);
     home.serve(stream).await;
-    log::info!("zwave: a client is gone");
+    log::info!("zwave: a client disconnected");
 }

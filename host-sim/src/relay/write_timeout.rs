@@ -1,4 +1,4 @@
-//! A stream that gives up a broker that takes nothing any more.
+//! A stream to the broker with a time limit for writes.
 
 use std::io;
 use std::time::Duration;
@@ -6,23 +6,23 @@ use std::time::Duration;
 use embedded_io_async::{ErrorType, Read, Write};
 use tokio::time::timeout;
 
-/// For the broker to take what is written.
+/// For the broker to take a write.
 const WITHIN: Duration = Duration::from_secs(10);
 
 /// A stream whose writes fail when they take too long. Its reads wait for ever, as minimq wants it.
-pub(super) struct Patient<T>(pub(super) T);
+pub(super) struct WriteTimeout<T>(pub(super) T);
 
-impl<T: ErrorType<Error = io::Error>> ErrorType for Patient<T> {
+impl<T: ErrorType<Error = io::Error>> ErrorType for WriteTimeout<T> {
     type Error = io::Error;
 }
 
-impl<T: Read<Error = io::Error>> Read for Patient<T> {
+impl<T: Read<Error = io::Error>> Read for WriteTimeout<T> {
     async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read(buffer).await
     }
 }
 
-impl<T: Write<Error = io::Error>> Write for Patient<T> {
+impl<T: Write<Error = io::Error>> Write for WriteTimeout<T> {
     async fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         timeout(WITHIN, self.0.write(bytes)).await.unwrap_or(Err(io::ErrorKind::TimedOut.into()))
     }

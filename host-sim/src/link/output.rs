@@ -1,4 +1,4 @@
-//! What a command says on both of its outputs, as one stream of lines.
+//! Stdout and stderr of a command, as one stream of lines.
 
 use std::io;
 use std::pin::Pin;
@@ -8,47 +8,47 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::time::Sleep;
 
-/// For the last words on stderr when stdout has ended: a child of the command may keep it open for ever.
-const LAST_WORDS: Duration = Duration::from_millis(300);
+/// For the last lines of stderr when stdout has ended: a child of the command may keep it open for ever.
+const LAST_LINES: Duration = Duration::from_millis(300);
 
 /// Longest line of stderr that is passed on; the rest of it is not.
 const LINE: usize = 500;
 
-/// Lines of stderr that wait for the end of a line on stdout. What does not fit is not passed on: a command that
-/// is not heard would wait, and we for it.
+/// Bytes of stderr that wait for the end of a line on stdout. What does not fit is not passed on: a command whose stderr
+/// is not read would block, and the hub with it.
 const WAITING: usize = 64 * 1024;
 
-/// Stdout is asked first, but after so many times in a row stderr has its say.
+/// Stdout is read first, but after so many reads in a row stderr has its turn.
 const FAIR: u8 = 16;
 
-/// The lines of stdout as they are, and between them those of stderr as `stderr: …`. Ends when stdout has ended and
-/// stderr has had its last words; then reading it again gives the same end.
-pub(super) struct Chatter<O, E> {
+/// The lines of stdout as they are, and between them those of stderr as `stderr: …`. Ends when stdout has ended and the
+/// last lines of stderr are read; reading it again gives the same end.
+pub(super) struct ChildOutput<O, E> {
     stdout: Option<O>,
     stderr: Option<E>,
     /// A line of stderr that has not ended yet.
     unfinished: Vec<u8>,
-    /// Whole lines that wait for their turn, from `said` on.
+    /// Whole lines of stderr that wait for their turn, from `written` on.
     waiting: Vec<u8>,
-    said: usize,
-    /// Stdout is in the middle of a line.
+    written: usize,
+    /// Whether stdout is in the middle of a line.
     is_mid_line: bool,
-    /// How often stdout has had its say since stderr had.
+    /// Reads of stdout since stderr had its turn.
     in_a_row: u8,
-    last_words: Option<Pin<Box<Sleep>>>,
+    last_lines: Option<Pin<Box<Sleep>>>,
 }
 
-impl<O: AsyncRead + Unpin, E: AsyncRead + Unpin> Chatter<O, E> {
+impl<O: AsyncRead + Unpin, E: AsyncRead + Unpin> ChildOutput<O, E> {
     pub(super) fn new(stdout: O, stderr: E) -> Self {
         Self {
             stdout: Some(stdout),
             stderr: Some(stderr),
             unfinished: Vec::new(),
             waiting: Vec::new(),
-            said: 0,
+            written: 0,
             is_mid_line: false,
             in_a_row: 0,
-            last_words: None,
+            last_lines: None,
         }
     }
 
@@ -70,8 +70,8 @@ impl<O: AsyncRead + Unpin, E: AsyncRead + Unpin> Chatter<O, E> {
                     _ => {}
                 }
             }
-            if self.has_words() {
-                // They first: whoever floods stderr is not to fill the memory.
+            if self.has_lines() {
+                // These first: a flood on stderr must not fill the memory.
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
@@ -94,25 +94,25 @@ impl<O: AsyncRead + Unpin, E: AsyncRead + Unpin> Chatter<O, E> {
         }
     }
 
-    /// Whether something of stderr's waits that can be said now.
-    fn has_words(&self) -> bool {
+    /// Whether lines of stderr can be written now.
+    fn has_lines(&self) -> bool {
         !self.is_mid_line && !self.waiting.is_empty()
     }
 
-    /// Says what waits, as far as there is room.
-    fn say(&mut self, buffer: &mut ReadBuf<'_>) {
-        let rest = &self.waiting[self.said..];
+    /// Writes the lines that wait, as far as there is room.
+    fn write_lines(&mut self, buffer: &mut ReadBuf<'_>) {
+        let rest = &self.waiting[self.written..];
         let count = rest.len().min(buffer.remaining());
         buffer.put_slice(&rest[..count]);
-        self.said += count;
-        if self.said == self.waiting.len() {
+        self.written += count;
+        if self.written == self.waiting.len() {
             self.waiting.clear();
-            self.said = 0;
+            self.written = 0;
             self.in_a_row = 0;
         }
     }
 
-    /// Reads stdout: whether something came; false when it has ended.
+    /// Reads stdout. False when it has ended.
     fn poll_stdout(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<bool>> {
         let Some(stdout) = &mut self.stdout else { return Poll::Ready(Ok(false)) };
         let before = buffer.filled().len();
@@ -122,7 +122,7 @@ impl<O: AsyncRead + Unpin, E: AsyncRead + Unpin> Chatter<O, E> {
             Some(last) => self.is_mid_line = *last != b'\n',
             None => {
                 self.stdout = None;
-                // Nothing continues what it broke off.
+                // A line that broke off ends here.
                 if !std::mem::take(&mut self.is_mid_line) {
                     return Poll::Ready(Ok(false));
                 }
@@ -133,7 +133,7 @@ impl<O: AsyncRead + Unpin, E: AsyncRead + Unpin> Chatter<O, E> {
     }
 }
 
-impl<O: AsyncRead + Unpin, E: AsyncRead + Unpin> AsyncRead for Chatter<O, E> {
+impl<O: AsyncRead + Unpin, E: AsyncRead + Unpin> AsyncRead for ChildOutput<O, E> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -143,16 +143,16 @@ impl<O: AsyncRead + Unpin, E: AsyncRead + Unpin> AsyncRead for Chatter<O, E> {
         if buffer.remaining() == 0 {
             return Poll::Ready(Ok(()));
         }
-        // What has been begun is finished first.
-        if this.said == 0
+        // A line of stderr that was begun is finished first.
+        if this.written == 0
             && this.in_a_row < FAIR
             && let Poll::Ready(true) = this.poll_stdout(context, buffer)?
         {
             return Poll::Ready(Ok(()));
         }
         let stderr = this.poll_stderr(context);
-        if this.has_words() {
-            this.say(buffer);
+        if this.has_lines() {
+            this.write_lines(buffer);
             return Poll::Ready(Ok(()));
         }
         this.in_a_row = 0;
@@ -160,8 +160,8 @@ impl<O: AsyncRead + Unpin, E: AsyncRead + Unpin> AsyncRead for Chatter<O, E> {
             return Poll::Ready(Ok(()));
         }
         if stderr.is_pending() {
-            let last_words = this.last_words.get_or_insert_with(|| Box::pin(tokio::time::sleep(LAST_WORDS)));
-            ready!(last_words.as_mut().poll(context));
+            let last_lines = this.last_lines.get_or_insert_with(|| Box::pin(tokio::time::sleep(LAST_LINES)));
+            ready!(last_lines.as_mut().poll(context));
             this.stderr = None;
         }
         Poll::Ready(Ok(()))

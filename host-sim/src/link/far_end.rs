@@ -8,16 +8,16 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::chatter::Chatter;
-use super::child::{Keeper, Pipes};
+use super::child::{ChildGuard, Pipes};
+use super::output::ChildOutput;
 use super::spec::Spec;
-use crate::tty::{Port, Tty};
+use crate::tty::Tty;
 use crate::zwave::Home;
 
 /// For a connection to be made; less than the core waits for a line to be taken.
 const DIAL: Duration = Duration::from_secs(4);
 
-/// A connection whose far end has been silent for this long is asked whether it is there, so often, so many times.
+/// TCP keepalive: after this long without a packet, so often, so many times.
 const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(10), Duration::from_secs(5), 3);
 
 pub(super) type Incoming = Box<dyn AsyncRead + Send + Unpin>;
@@ -27,65 +27,45 @@ pub(super) type Outgoing = Box<dyn AsyncWrite + Send + Unpin>;
 pub(super) struct Line {
     pub(super) rx: Incoming,
     pub(super) tx: Outgoing,
-    pub(super) keeper: Option<Keeper>,
+    pub(super) child: Option<ChildGuard>,
 }
 
-/// What is at the far end.
-#[derive(Debug)]
-pub(super) enum Far {
-    Home(Home),
-    Exec(String),
-    Tcp(String, u16),
-    Serial(Port),
-}
-
-/// A simulated controller is a new one.
-impl From<&Spec> for Far {
-    fn from(spec: &Spec) -> Self {
-        match spec {
-            Spec::Sim => Self::Home(Home::default()),
-            Spec::Exec(command) => Self::Exec(command.clone()),
-            Spec::Tcp { host, port } => Self::Tcp(host.clone(), *port),
-            Spec::Serial(port) => Self::Serial(port.clone()),
-        }
-    }
-}
-
-impl Far {
-    /// Opens a line. The error is for a person to read.
-    pub(super) async fn open(&self) -> io::Result<Line> {
+impl Spec {
+    /// Opens a line; `sim` is one to `home`. The error is for a person to read.
+    pub(super) async fn open(&self, home: &Home) -> io::Result<Line> {
         match self {
-            Self::Home(home) if home.faults().is_closed() => {
+            Self::Sim if home.faults().is_closed() => {
                 Err(io::Error::new(io::ErrorKind::NotConnected, "the simulated controller is not connected"))
             }
-            Self::Home(home) => Ok(split(home.connect())),
+            Self::Sim => Ok(split(home.connect())),
             Self::Exec(command) => {
-                let (keeper, Pipes { stdin, stdout, stderr }) = Keeper::start(command).map_err(|error| {
-                    io::Error::new(error.kind(), format!("cannot start '{command}': {error}"))
-                })?;
-                let rx = Box::new(Chatter::new(stdout, stderr));
-                Ok(Line { rx, tx: Box::new(stdin), keeper: Some(keeper) })
+                let (child, Pipes { stdin, stdout, stderr }) =
+                    ChildGuard::start(command).map_err(|error| {
+                        io::Error::new(error.kind(), format!("cannot start '{command}': {error}"))
+                    })?;
+                let rx = Box::new(ChildOutput::new(stdout, stderr));
+                Ok(Line { rx, tx: Box::new(stdin), child: Some(child) })
             }
-            Self::Tcp(host, port) => {
+            Self::Tcp { host, port } => {
                 let stream = dial(host, *port).await.map_err(|error| {
                     let words = format!("cannot connect to {host} port {port}: {error}");
                     io::Error::new(error.kind(), format!("{words}; is the controller running there?"))
                 })?;
                 let (rx, tx) = stream.into_split();
-                Ok(Line { rx: Box::new(rx), tx: Box::new(tx), keeper: None })
+                Ok(Line { rx: Box::new(rx), tx: Box::new(tx), child: None })
             }
             Self::Serial(port) => Ok(split(Tty::open(port)?)),
         }
     }
 
-    /// Says how a line was lost.
+    /// How a line was lost, for a person to read.
     pub(super) fn loss(&self, error: Option<&io::Error>, status: Option<ExitStatus>) -> String {
         let why = error.map(|error| format!(": {error}")).unwrap_or_default();
         match (self, status) {
-            (Self::Home(_), _) => "the simulated controller is gone".into(),
+            (Self::Sim, _) => "the simulated controller is gone".into(),
             (Self::Exec(command), Some(status)) => format!("'{command}' ended ({status})"),
             (Self::Exec(command), None) => format!("'{command}' closed its output{why}"),
-            (Self::Tcp(host, port), _) => format!("{host} port {port} closed the connection{why}"),
+            (Self::Tcp { host, port }, _) => format!("{host} port {port} closed the connection{why}"),
             (Self::Serial(port), _) => format!("{port} is gone{why}"),
         }
     }
@@ -93,16 +73,16 @@ impl Far {
 
 fn split(stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Line {
     let (rx, tx) = tokio::io::split(stream);
-    Line { rx: Box::new(rx), tx: Box::new(tx), keeper: None }
+    Line { rx: Box::new(rx), tx: Box::new(tx), child: None }
 }
 
 async fn dial(host: &str, port: u16) -> io::Result<TcpStream> {
     let stream = timeout(DIAL, TcpStream::connect((host, port)))
         .await
         .unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "nobody answers")))?;
-    // Small messages, each of which somebody waits for.
+    // Messages are small, and their sender waits for each.
     let _ = stream.set_nodelay(true);
-    // A far end that vanished without a word is noticed, so that it is dialled again.
+    // So that a far end that vanished is noticed, and dialled again.
     use rustix::net::sockopt;
     let (idle, interval, count) = KEEPALIVE;
     let _ = sockopt::set_tcp_keepidle(&stream, idle);

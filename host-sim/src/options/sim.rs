@@ -1,22 +1,18 @@
-//! The simulator's command line.
-
-mod broker_url;
-mod config;
-mod llm;
+//! The command line of `cargo sim`.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use hub_core::HubId;
 use lexopt::prelude::*;
 
-use crate::hub::{Settings, random_seed};
+use super::{Llm, Parsed, config, environment, login, read};
+use crate::hub::Settings;
 use crate::link::Spec;
-use crate::relay::{self, Models, SearchUrl};
-
-pub use broker_url::BrokerUrl;
-pub use llm::Llm;
+use crate::network::BrokerUrl;
+use crate::random::random_seed;
+use crate::relay::{self, Endpoint, Model, Models, SearchUrl};
 
 const HELP: &str = "\
 The Hearthwave hub on a desktop: an MQTT broker, a simulated Z-Wave controller and the hub in one process.
@@ -53,29 +49,20 @@ MCP_TOOL_PREFIX sets what stands before the names of the hub's tools (hub), and 
 the example tools. The log goes to stderr, at a terminal warnings only; RUST_LOG=info or debug shows more of it. When there is no more input,
 as in a service, the hub goes on until it is stopped.";
 
-/// What the command line asks for.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Command {
-    /// To run.
-    Run(Box<Options>),
-    /// To print something and end.
-    Print(String),
-}
-
 /// How to run.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Options {
     /// One question instead of a prompt.
     pub once: Option<String>,
-    /// A broker elsewhere.
+    /// The broker to use instead of the embedded one.
     pub broker: Option<BrokerUrl>,
     /// Where the embedded broker listens.
     pub listen: Option<SocketAddr>,
-    /// Who answers what people say.
+    /// Which language model answers.
     pub llm: Llm,
-    /// Where the model is.
+    /// The address of the model's server.
     pub llm_url: Option<String>,
-    /// Who searches the web.
+    /// The address of the search service.
     pub search_url: Option<SearchUrl>,
     /// What is at the far end of the serial line.
     pub link: Spec,
@@ -83,137 +70,73 @@ pub struct Options {
     pub state: Option<PathBuf>,
     /// The hub's name.
     pub hub_id: String,
-    /// Whether that is made up for this one time, so that nothing is to stay of it at a broker elsewhere.
-    pub is_passing: bool,
+    /// Whether the hub's name is made up for one question, so that nothing of it may stay at the broker.
+    pub is_temporary: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            once: None,
+            broker: None,
+            listen: None,
+            llm: Llm::Demo,
+            llm_url: None,
+            search_url: None,
+            link: Spec::Sim,
+            state: None,
+            hub_id: "sim".into(),
+            is_temporary: false,
+        }
+    }
 }
 
 impl Options {
     /// Reads the arguments of the program, its own name left out.
-    pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Error> {
-        let (mut once, mut config) = (None, None);
-        let mut given: Vec<(&'static str, OsString)> = Vec::new();
-        let mut parser = lexopt::Parser::from_args(arguments);
-        while let Some(argument) = parser.next()? {
-            match argument {
-                Long("once") => once = Some(parser.value()?.string()?),
-                Long("config") => config = Some(PathBuf::from(parser.value()?)),
-                Long("help") | Short('h') => return Ok(Command::Print(HELP.into())),
-                Long("version") | Short('V') => {
-                    return Ok(Command::Print(format!("hearthwave {}", env!("CARGO_PKG_VERSION"))));
-                }
-                Long(name) => match config::MEMBERS.into_iter().find(|member| long(member) == name) {
+    pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Parsed<Self>, lexopt::Error> {
+        let mut options = Self::default();
+        let mut file = None;
+        let mut given: Vec<(&str, OsString)> = Vec::new();
+        let text = read(arguments, HELP, |name, parser| {
+            match name {
+                "once" => options.once = Some(parser.value()?.string()?),
+                "config" => file = Some(PathBuf::from(parser.value()?)),
+                _ => match config::MEMBERS.into_iter().find(|member| long(member) == name) {
                     Some(member) => given.push((member, parser.value()?)),
-                    None => return Err(argument.unexpected()),
+                    None => return Ok(false),
                 },
-                other => return Err(other.unexpected()),
             }
+            Ok(true)
+        })?;
+        if let Some(text) = text {
+            return Ok(Parsed::Print(text));
         }
-        let mut draft = Draft::default();
-        if let Some(path) = &config {
-            let is_given = |name: &str| given.iter().any(|(other, _)| *other == name);
-            draft.take_file(path, once.is_some(), is_given)?;
+        let mut names: Vec<&str> = given.iter().map(|(name, _)| *name).collect();
+        if let Some(path) = &file {
+            let mut members = config::read(path).map_err(|error| format!("--config: {error}"))?;
+            members.retain(|(name, _)| !is_overridden(name, options.once.is_some(), &names));
+            for (name, value) in members {
+                let named = |error| format!("--config: {}: '{name}': {error}", path.display());
+                options.set(name, value.into()).map_err(named)?;
+                names.push(name);
+            }
         }
         for (name, value) in given {
-            draft.set(name, value).map_err(|error| format!("--{}: {error}", long(name)))?;
+            options.set(name, value).map_err(|error| format!("--{}: {error}", long(name)))?;
         }
-        let is_named = draft.hub_id.is_some();
-        let mut options = Self {
-            once,
-            llm: match (draft.llm, &draft.broker) {
-                (Some(llm), _) => llm,
-                // A relay here would take the questions of every hub at that broker.
-                (None, Some(_)) => Llm::Elsewhere,
-                (None, None) => Llm::Demo,
-            },
-            broker: draft.broker,
-            listen: draft.listen,
-            llm_url: draft.llm_url,
-            search_url: draft.search_url,
-            link: draft.link.unwrap_or(Spec::Sim),
-            state: draft.state,
-            hub_id: draft.hub_id.unwrap_or_else(|| "sim".into()),
-            is_passing: false,
-        };
-        if options.llm_url.is_some() && !matches!(options.llm, Llm::Model { .. }) {
-            return Err("--llm-url is for --llm anthropic:MODEL, openai:MODEL or ollama:MODEL".into());
+        if options.broker.is_some() && !names.contains(&"llm") {
+            // A relay here would take the questions of every hub at that broker.
+            options.llm = Llm::Elsewhere;
         }
-        let has_relay = !matches!(options.llm, Llm::None | Llm::Elsewhere);
-        if options.search_url.is_some() && options.broker.is_some() && !has_relay {
-            // One that only searches would take the other questions from those who answer them.
-            return Err(
-                "--search-url: at another broker, the relay there searches: give it to `cargo relay`".into(),
-            );
-        }
-        if options.listen.is_some() && (options.broker.is_some() || options.once.is_some()) {
-            return Err("--listen is for the broker in the process, while there is a prompt".into());
-        }
-        if options.once.is_some() && options.broker.is_some() && !is_named {
+        options.check()?;
+        if options.once.is_some() && options.broker.is_some() && !names.contains(&"hub_id") {
             // A hub that is already there under the usual name would be thrown out.
             options.hub_id = format!("sim-{:04x}", random_seed() & 0xFFFF);
-            options.is_passing = true;
+            options.is_temporary = true;
         }
-        Ok(Command::Run(Box::new(options)))
+        Ok(Parsed::Run(options))
     }
 
-    /// The settings of the relay in this process, if one is wanted: `None` if not.
-    pub fn relay(&self, hub: &Settings) -> Result<Option<relay::Settings>, lexopt::Error> {
-        let provider = match &self.llm {
-            Llm::Demo => Some("demo"),
-            Llm::Model { provider, .. } => Some(provider.as_str()),
-            Llm::None | Llm::Elsewhere => None,
-        };
-        let mut settings = match provider {
-            Some(provider) => {
-                let mut arguments = vec!["--provider".into(), OsString::from(provider)];
-                if let Some(url) = &self.llm_url {
-                    arguments.extend(["--url".into(), OsString::from(url)]);
-                }
-                let parsed = relay::options::parse(arguments, |name| std::env::var(name).ok())?;
-                let relay::options::Command::Run(settings) = parsed else { return Ok(None) };
-                settings
-            }
-            None if self.search_url.is_some() => Box::new(relay::Settings::in_memory(Models::default())),
-            None => return Ok(None),
-        };
-        settings.search = self.search_url.clone();
-        let (host, port, login) = (hub.host.clone(), hub.port, hub.login.clone());
-        settings.broker = BrokerUrl { host, port, login };
-        Ok(Some(*settings))
-    }
-
-    /// The hub's settings, with what the environment says.
-    pub fn settings(&self) -> Settings {
-        let mut settings = Settings::in_memory(&self.hub_id);
-        if let Some(url) = &self.broker {
-            settings.host = url.host.clone();
-            settings.port = url.port;
-            settings.login = url.login.clone().or_else(login_from_environment);
-        }
-        settings.rule = self.llm.rule();
-        settings.controller_hint = self.link.hint().into();
-        if let Ok(prefix) = std::env::var("MCP_TOOL_PREFIX") {
-            settings.tool_prefix = prefix;
-        }
-        settings.example_tools = std::env::var("MCP_INCLUDE_EXAMPLE_TOOLS")
-            .is_ok_and(|wanted| wanted.eq_ignore_ascii_case("true"));
-        settings
-    }
-}
-
-/// What was said so far.
-#[derive(Default)]
-struct Draft {
-    broker: Option<BrokerUrl>,
-    listen: Option<SocketAddr>,
-    llm: Option<Llm>,
-    llm_url: Option<String>,
-    search_url: Option<SearchUrl>,
-    link: Option<Spec>,
-    state: Option<PathBuf>,
-    hub_id: Option<String>,
-}
-
-impl Draft {
     /// Sets an option by its name in a file. The error never shows the value: a password may be in it.
     fn set(&mut self, name: &str, value: OsString) -> Result<(), String> {
         if name == "state" {
@@ -227,39 +150,84 @@ impl Draft {
                 let address = text.parse().map_err(|_| format!("'{text}' is not like 127.0.0.1:1883"))?;
                 self.listen = Some(address);
             }
-            "llm" => self.llm = Some(text.parse()?),
+            "llm" => self.llm = text.parse()?,
             "llm_url" => self.llm_url = Some(text),
             "search_url" => self.search_url = Some(SearchUrl::new(&text)?),
-            "link" => self.link = Some(text.parse()?),
-            "hub_id" => self.hub_id = Some(hub_id(&text)?),
+            "link" => self.link = text.parse()?,
+            "hub_id" if HubId::new(&text).is_none() => {
+                return Err("a hub id has 1 to 32 letters, digits, '-' and '_'".into());
+            }
+            "hub_id" => self.hub_id = text,
             _ => return Err("there is no such option".into()),
         }
         Ok(())
     }
 
-    /// Takes what a file says, but for what makes no sense with what the command line says.
-    fn take_file(
-        &mut self,
-        path: &Path,
-        is_once: bool,
-        is_given: impl Fn(&str) -> bool,
-    ) -> Result<(), String> {
-        for (name, value) in config::read(path).map_err(|error| format!("--config: {error}"))? {
-            let is_moot = match name {
-                "llm_url" => is_given("llm"),
-                "listen" => is_once || is_given("broker"),
-                "broker" => is_given("broker") || is_given("listen"),
-                // At another broker the relay there searches.
-                "search_url" => is_given("search_url") || is_given("broker") && !is_given("llm"),
-                _ => is_given(name),
-            };
-            if !is_moot {
-                let named = |error| format!("--config: {}: '{name}': {error}", path.display());
-                self.set(name, value.into()).map_err(named)?;
-            }
+    /// Rejects options that exclude each other.
+    fn check(&self) -> Result<(), &'static str> {
+        if self.llm_url.is_some() && !matches!(self.llm, Llm::Model { .. }) {
+            return Err("--llm-url is for --llm anthropic:MODEL, openai:MODEL or ollama:MODEL");
+        }
+        let has_relay = !matches!(self.llm, Llm::None | Llm::Elsewhere);
+        if self.search_url.is_some() && self.broker.is_some() && !has_relay {
+            // One that only searches would take the other questions from those who answer them.
+            return Err(
+                "--search-url: at another broker, the relay there searches: give it to `cargo relay`",
+            );
+        }
+        if self.listen.is_some() && (self.broker.is_some() || self.once.is_some()) {
+            return Err("--listen is for the broker in the process, while there is a prompt");
         }
         Ok(())
     }
+
+    /// The settings of the relay in this process. `None` if there is to be none.
+    pub fn relay(&self, hub: &Settings) -> Result<Option<relay::Settings>, String> {
+        let models = match &self.llm {
+            Llm::Demo => Models::demo(),
+            Llm::Model { service, .. } => {
+                let endpoint = Endpoint::from_environment(*service, self.llm_url.as_deref(), environment)?;
+                let mut models = Models::default();
+                models.set(*service, Model::At(endpoint));
+                models
+            }
+            Llm::None | Llm::Elsewhere if self.search_url.is_none() => return Ok(None),
+            Llm::None | Llm::Elsewhere => Models::default(),
+        };
+        let (broker, search) = (hub.broker.clone(), self.search_url.clone());
+        Ok(Some(relay::Settings { broker, search, ..relay::Settings::in_memory(models) }))
+    }
+
+    /// The hub's settings, with those in the environment.
+    pub fn settings(&self) -> Settings {
+        let mut settings = Settings::in_memory(&self.hub_id);
+        if let Some(url) = &self.broker {
+            let login = url.login.clone().or_else(|| login(environment));
+            settings.broker = BrokerUrl { login, ..url.clone() };
+        }
+        settings.rule = self.llm.rule();
+        settings.controller_hint = self.link.hint().into();
+        if let Some(prefix) = environment("MCP_TOOL_PREFIX") {
+            settings.tool_prefix = prefix;
+        }
+        settings.example_tools = environment("MCP_INCLUDE_EXAMPLE_TOOLS")
+            .is_some_and(|wanted| wanted.eq_ignore_ascii_case("true"));
+        settings
+    }
+}
+
+/// Whether the file's option `name` makes no sense beside those `given` on the command line.
+fn is_overridden(name: &str, is_once: bool, given: &[&str]) -> bool {
+    let is_given = |name: &str| given.contains(&name);
+    is_given(name)
+        || match name {
+            "llm_url" => is_given("llm"),
+            "listen" => is_once || is_given("broker"),
+            "broker" => is_given("listen"),
+            // At another broker the relay there searches.
+            "search_url" => is_given("broker") && !is_given("llm"),
+            _ => false,
+        }
 }
 
 /// How an option is written on the command line.
@@ -267,23 +235,11 @@ fn long(name: &str) -> String {
     name.replace('_', "-")
 }
 
-fn login_from_environment() -> Option<(String, String)> {
-    let user = std::env::var("HEARTHWAVE_BROKER_USER").ok().filter(|user| !user.is_empty())?;
-    Some((user, std::env::var("HEARTHWAVE_BROKER_PASSWORD").unwrap_or_default()))
-}
-
-fn hub_id(text: &str) -> Result<String, String> {
-    match HubId::new(text) {
-        Some(_) => Ok(text.into()),
-        None => Err("a hub id has 1 to 32 letters, digits, '-' and '_'".into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(arguments: &[&str]) -> Result<Command, String> {
+    fn parse(arguments: &[&str]) -> Result<Parsed<Options>, String> {
         Options::parse(arguments.iter().map(OsString::from)).map_err(|error| error.to_string())
     }
 
@@ -315,7 +271,7 @@ mod tests {
 
     fn options(arguments: &[&str]) -> Options {
         match parse(arguments) {
-            Ok(Command::Run(options)) => *options,
+            Ok(Parsed::Run(options)) => options,
             other => panic!("{other:?}"),
         }
     }
@@ -349,7 +305,7 @@ mod tests {
         };
         let all = r#"{"hub_id":"attic","llm":"ollama:qwen3:8b","llm_url":"http://h:1","listen":"127.0.0.1:9",
                       "search_url":"http://h/{query}","state":"hub.bin","link":"tcp:h:7"}"#;
-        let Ok(Command::Run(options)) = with(all, &[]) else { panic!("wrong") };
+        let Ok(Parsed::Run(options)) = with(all, &[]) else { panic!("wrong") };
         assert_eq!((options.hub_id.as_str(), options.llm_url.as_deref()), ("attic", Some("http://h:1")));
         assert_eq!((options.listen, options.state), ("127.0.0.1:9".parse().ok(), Some("hub.bin".into())));
         assert_eq!(
@@ -357,7 +313,7 @@ mod tests {
             (SearchUrl::new("http://h/{query}").ok(), "tcp:h:7".parse().expect("a link"))
         );
         // What the file says of another model, or of a broker that is not there, is moot.
-        let Ok(Command::Run(options)) = with(all, &["--llm", "demo", "--hub-id", "hall", "--once", "hi"])
+        let Ok(Parsed::Run(options)) = with(all, &["--llm", "demo", "--hub-id", "hall", "--once", "hi"])
         else {
             panic!("wrong")
         };

@@ -1,11 +1,12 @@
-//! The relay's command line.
+//! The command line of `cargo relay`.
 
 use std::ffi::OsString;
 
 use lexopt::prelude::*;
 
-use super::{Endpoint, Model, Models, Provider, SearchUrl, Settings, Web as _, new_client_id};
-use crate::options::BrokerUrl;
+use super::{Parsed, login, read, value};
+use crate::network::BrokerUrl;
+use crate::relay::{Endpoint, Model, Models, Provider, ProviderExt as _, SearchUrl, Settings};
 
 const HELP: &str = "\
 The bridge between Hearthwave hubs and language models: takes their requests from an MQTT broker, adds the key, asks the
@@ -31,76 +32,51 @@ The log goes to stderr, a line for each request; RUST_LOG=debug shows more of it
 /// What minimq has room for.
 const CLIENT_ID: usize = 64;
 
-/// What the command line asks for.
-#[derive(Debug)]
-pub enum Command {
-    /// To run.
-    Run(Box<Settings>),
-    /// To print something and end.
-    Print(String),
-}
-
 /// An address for one provider, or for the only one.
 type GivenUrl = (Option<Provider>, String);
 
-/// Reads the arguments of the program, its own name left out. `environment` looks a variable up.
+/// Reads the arguments of the program, its own name left out. `variable` looks up a variable of the environment.
 pub fn parse(
     arguments: impl IntoIterator<Item = OsString>,
-    environment: impl Fn(&str) -> Option<String>,
-) -> Result<Command, lexopt::Error> {
-    let environment = |name: &str| environment(name).filter(|value| !value.is_empty());
-    let mut broker = BrokerUrl { host: "127.0.0.1".into(), port: 1883, login: None };
-    let mut client_id = None;
-    let mut search = None;
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Parsed<Settings>, lexopt::Error> {
+    let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let mut settings = Settings::in_memory(Models::default());
+    settings.broker.host = "127.0.0.1".into();
     let mut providers = Vec::new();
     let mut has_demo = false;
     let mut urls: Vec<GivenUrl> = Vec::new();
-    let mut parser = lexopt::Parser::from_args(arguments);
-    while let Some(argument) = parser.next()? {
-        match argument {
-            // Not by `parse_with`, whose error would show the password.
-            Long("broker") => {
-                let url = BrokerUrl::parse(&parser.value()?.string()?);
-                broker = url.map_err(|error| format!("--broker: {error}"))?;
-            }
-            Long("provider") => match parser.value()?.parse_with(provider)? {
+    let text = read(arguments, HELP, |name, parser| {
+        match name {
+            "broker" => settings.broker = value(parser, name, BrokerUrl::parse)?,
+            "provider" => match parser.value()?.parse_with(provider)? {
                 Some(service) => providers.push(service),
                 None => has_demo = true,
             },
-            Long("url") => urls.push(given_url(&parser.value()?.string()?)),
-            Long("search-url") => {
-                let url = SearchUrl::new(&parser.value()?.string()?);
-                search = Some(url.map_err(|error| format!("--search-url: {error}"))?);
-            }
-            Long("client-id") => client_id = Some(parser.value()?.parse_with(checked_client_id)?),
-            Long("help") | Short('h') => return Ok(Command::Print(HELP.into())),
-            Long("version") | Short('V') => {
-                return Ok(Command::Print(format!("hearthwave {}", env!("CARGO_PKG_VERSION"))));
-            }
-            other => return Err(other.unexpected()),
+            "url" => urls.push(given_url(&parser.value()?.string()?)),
+            "search-url" => settings.search = Some(value(parser, name, SearchUrl::new)?),
+            "client-id" => settings.client_id = parser.value()?.parse_with(checked_client_id)?,
+            _ => return Ok(false),
         }
+        Ok(true)
+    })?;
+    if let Some(text) = text {
+        return Ok(Parsed::Print(text));
     }
-    broker.login = broker.login.or_else(|| {
-        let user = environment("HEARTHWAVE_BROKER_USER")?;
-        Some((user, environment("HEARTHWAVE_BROKER_PASSWORD").unwrap_or_default()))
-    });
-    let mut settings = Settings::in_memory(models(&providers, has_demo, urls, environment)?);
-    settings.broker = broker;
-    settings.search = search;
-    settings.client_id = client_id.unwrap_or_else(new_client_id);
-    Ok(Command::Run(Box::new(settings)))
+    settings.broker.login = settings.broker.login.or_else(|| login(variable));
+    settings.models = models(providers, has_demo, urls, variable)?;
+    Ok(Parsed::Run(settings))
 }
 
 fn models(
-    providers: &[Provider],
+    mut providers: Vec<Provider>,
     has_demo: bool,
-    urls: Vec<GivenUrl>,
-    environment: impl Fn(&str) -> Option<String>,
+    mut urls: Vec<GivenUrl>,
+    variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Models, String> {
-    let mut providers = providers.to_vec();
     if providers.is_empty() && !has_demo {
         let has_key =
-            |service: &Provider| service.key_variable().is_some_and(|name| environment(name).is_some());
+            |service: &Provider| service.key_variable().is_some_and(|name| variable(name).is_some());
         providers.extend(Provider::ALL.into_iter().filter(has_key));
         providers.extend(urls.iter().filter_map(|(service, _)| *service));
     }
@@ -111,7 +87,6 @@ fn models(
     }
     providers.sort_unstable();
     providers.dedup();
-    let mut urls = urls;
     for (given, _) in &mut urls {
         match (&*given, providers.as_slice()) {
             (None, [only]) => *given = Some(*only),
@@ -127,7 +102,7 @@ fn models(
     let mut models = if has_demo { Models::demo() } else { Models::default() };
     for service in providers {
         let url = urls.iter().rev().find(|(given, _)| *given == Some(service)).map(|(_, url)| url.as_str());
-        models.set(service, Model::At(Endpoint::from_environment(service, url, &environment)?));
+        models.set(service, Model::At(Endpoint::from_environment(service, url, &variable)?));
     }
     Ok(models)
 }
@@ -165,8 +140,8 @@ mod tests {
         let environment: std::collections::HashMap<&str, &str> = environment.iter().copied().collect();
         let lookup = |name: &str| environment.get(name).map(ToString::to_string);
         match parse(arguments.iter().map(OsString::from), lookup) {
-            Ok(Command::Run(settings)) => Ok(*settings),
-            Ok(Command::Print(text)) => Err(text),
+            Ok(Parsed::Run(settings)) => Ok(settings),
+            Ok(Parsed::Print(text)) => Err(text),
             Err(error) => Err(error.to_string()),
         }
     }

@@ -1,12 +1,12 @@
 //! The command line of `cargo zwave`.
 
 use std::ffi::OsString;
-use std::net::SocketAddr;
 
 use lexopt::prelude::*;
 
-use super::{Fault, FaultRate, Home};
-use crate::tty::Port;
+use super::{Parsed, read, value};
+use crate::zwave::transport::Transport;
+use crate::zwave::{Fault, FaultRate, Home};
 
 const HELP: &str = "\
 A simulated Z-Wave controller: an MCP server with a home behind it, one JSON-RPC message a line.
@@ -31,20 +31,11 @@ Its own log goes to stderr; RUST_LOG=debug shows every call. Try it:
 
   cargo sim --link 'exec:cargo zwave'";
 
-/// What the command line asks for.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Order {
-    /// To serve.
-    Serve(Options),
-    /// To print something and end.
-    Print(String),
-}
-
 /// How to serve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Where.
-    pub place: Place,
+    /// What it is served on.
+    pub transport: Transport,
     /// Nothing takes time.
     pub is_fast: bool,
     /// What goes wrong.
@@ -53,63 +44,37 @@ pub struct Options {
     pub seed: u64,
 }
 
-/// Where the controller is served.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// On stdin and stdout.
-    Stdio,
-    /// On a serial port.
-    Serial(Port),
-    /// On a new pseudo terminal.
-    Pty,
-    /// To all who connect to this address.
-    Tcp(SocketAddr),
-}
-
 impl Options {
     /// Reads the arguments of the program, its own name left out.
-    pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Order, lexopt::Error> {
-        let mut options = Self { place: Place::Stdio, is_fast: false, faults: Vec::new(), seed: 0 };
-        let mut places = 0;
-        let mut parser = lexopt::Parser::from_args(arguments);
-        while let Some(argument) = parser.next()? {
-            let place = match argument {
-                Long("serial") => Place::Serial(parsed(&mut parser, "--serial")?),
-                Long("pty") => Place::Pty,
-                Long("tcp") => {
-                    let text = parser.value()?.string()?;
-                    Place::Tcp(text.parse().map_err(|_| {
-                        format!("--tcp: '{text}' is not an address with a port, like 127.0.0.1:4001")
-                    })?)
-                }
-                Long("fast") => {
-                    options.is_fast = true;
-                    continue;
-                }
-                Long("fault") => {
-                    options.faults.push(parsed(&mut parser, "--fault")?);
-                    continue;
-                }
-                Long("seed") => {
-                    options.seed = parser.value()?.parse()?;
-                    continue;
-                }
-                Long("help") | Short('h') => return Ok(Order::Print(HELP.into())),
-                Long("version") | Short('V') => {
-                    return Ok(Order::Print(format!("hearthwave {}", env!("CARGO_PKG_VERSION"))));
-                }
-                other => return Err(other.unexpected()),
-            };
-            options.place = place;
-            places += 1;
+    pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Parsed<Self>, lexopt::Error> {
+        let mut options = Self { transport: Transport::Stdio, is_fast: false, faults: Vec::new(), seed: 0 };
+        let mut transports = Vec::new();
+        let text = read(arguments, HELP, |name, parser| {
+            match name {
+                "serial" => transports.push(Transport::Serial(value(parser, name, str::parse)?)),
+                "pty" => transports.push(Transport::Pty),
+                "tcp" => transports.push(Transport::Tcp(value(parser, name, |text| {
+                    text.parse()
+                        .map_err(|_| format!("'{text}' is not an address with a port, like 127.0.0.1:4001"))
+                })?)),
+                "fast" => options.is_fast = true,
+                "fault" => options.faults.push(value(parser, name, str::parse)?),
+                "seed" => options.seed = parser.value()?.parse()?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        if let Some(text) = text {
+            return Ok(Parsed::Print(text));
         }
-        if places > 1 {
+        if transports.len() > 1 {
             return Err("--serial, --pty and --tcp exclude each other".into());
         }
+        options.transport = transports.pop().unwrap_or(Transport::Stdio);
         if options.faults.iter().any(|rate| rate.fault == Fault::Closed && rate.rate >= 1.0) {
             return Err("--fault: a line that is always closed serves nobody; try closed:0.01".into());
         }
-        Ok(Order::Serve(options))
+        Ok(Parsed::Run(options))
     }
 
     /// The home that is asked for, with its faults.
@@ -122,30 +87,22 @@ impl Options {
     }
 }
 
-fn parsed<T: std::str::FromStr<Err = String>>(
-    parser: &mut lexopt::Parser,
-    option: &str,
-) -> Result<T, lexopt::Error> {
-    let text = parser.value()?.string()?;
-    text.parse().map_err(|error| format!("{option}: {error}").into())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Fault, FaultRate, HELP, Options, Order, Place};
+    use super::{Fault, FaultRate, HELP, Options, Parsed, Transport};
 
-    fn parse(line: &str) -> Result<Order, String> {
+    fn parse(line: &str) -> Result<Parsed<Options>, String> {
         Options::parse(line.split_whitespace().map(Into::into)).map_err(|error| error.to_string())
     }
 
     #[test]
     fn everything_at_once() {
-        let Ok(Order::Serve(options)) =
+        let Ok(Parsed::Run(options)) =
             parse("--tcp [::1]:0 --fast --seed 7 --fault garbage --fault reset:0.01")
         else {
             panic!("refused");
         };
-        assert_eq!(options.place, Place::Tcp("[::1]:0".parse().expect("an address")));
+        assert_eq!(options.transport, Transport::Tcp("[::1]:0".parse().expect("an address")));
         assert_eq!((options.is_fast, options.seed), (true, 7));
         let expected =
             [(Fault::Garbage, 1.0), (Fault::Reset, 0.01)].map(|(fault, rate)| FaultRate { fault, rate });
@@ -174,6 +131,6 @@ mod tests {
         for fault in Fault::ALL {
             assert!(HELP.contains(fault.name()), "{fault}");
         }
-        assert_eq!(parse("--help"), Ok(Order::Print(HELP.into())));
+        assert_eq!(parse("--help"), Ok(Parsed::Print(HELP.into())));
     }
 }
