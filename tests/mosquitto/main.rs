@@ -2,38 +2,29 @@
 
 use std::time::Duration;
 
-use embedded_io_adapters::tokio_1::FromTokio;
-use host_sim::flash::MemoryFlash;
-use host_sim::hub::{self, Settings};
 use host_sim::network::Network;
 use host_sim::zwave::Home;
 use serde_json::Value;
 use support::mosquitto::Mosquitto;
 use support::wait_for;
+use tokio::sync::oneshot;
+use world::{Setup, in_real_time};
 
 const CALL: &str = "hearthwave/desk/request/tool/call";
 
 /// A hub in a thread of its own, which ends when this is dropped.
-struct Desk(Option<tokio::sync::oneshot::Sender<()>>);
+struct Desk(Option<oneshot::Sender<()>>);
 
 impl Desk {
-    fn start(port: u16, login: Option<(&str, &str)>) -> Self {
-        let mut settings = Settings::in_memory("desk");
-        settings.host = "localhost".into();
-        settings.port = port;
-        settings.login = login.map(|(user, password)| (user.into(), password.into()));
-        let (stop, stopped) = tokio::sync::oneshot::channel();
+    fn start(port: u16, login: Option<(&'static str, &'static str)>) -> Self {
+        let (stop, stopped) = oneshot::channel();
         std::thread::spawn(move || {
-            let runtime =
-                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-            runtime.block_on(async {
-                let (rx, tx) = tokio::io::split(Home::start());
-                let line = (FromTokio::new(rx), FromTokio::new(tx));
-                tokio::select! {
-                    never = hub::run(&settings, line, Network::Tcp, MemoryFlash::default(), 1) => never,
-                    _ = stopped => {}
-                }
+            let hub = Setup::new().network(Network::Tcp).home(&Home::default()).hub(|hub| {
+                hub.hub_id = "desk".into();
+                (hub.host, hub.port) = ("localhost".into(), port);
+                hub.login = login.map(|(user, password)| (user.into(), password.into()));
             });
+            in_real_time(hub.tell(async |_| drop(stopped.await)));
         });
         Self(Some(stop))
     }

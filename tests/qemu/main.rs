@@ -5,13 +5,13 @@ mod chat;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use host_sim::zwave::Home;
 use serde_json::Value;
 use support::mosquitto::Mosquitto;
-use support::output::Output;
+use support::process::Running;
 use support::{Folder, PATIENCE, wait_for};
 
 const CALL: &str = "hearthwave/qemu/request/tool/call";
@@ -21,8 +21,7 @@ const STACK: usize = 40 * 1024;
 
 /// A running machine. It ends with its owner.
 struct Machine {
-    process: Child,
-    output: Output,
+    firmware: Running,
     listener: UnixListener,
     _folder: Folder,
 }
@@ -38,25 +37,18 @@ impl Machine {
             .map(PathBuf::from)
             .unwrap_or_else(|| root.join("target/riscv32imc-unknown-none-elf/release/hearthwave-qemu"));
         assert!(firmware.exists(), "no firmware; build it with `cargo build --release` in firmware/qemu");
-        let mut process = Command::new(root.join("run"))
-            .arg(firmware)
-            .arg(format!("broker={port}"))
-            .arg(format!("uart=unix:{},server=off", socket.display()))
-            .args(options)
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("QEMU");
-        let output = Output::of(process.stderr.take().expect("a pipe"));
-        Self { process, output, listener, _folder: folder }
+        let mut command = Command::new(root.join("run"));
+        command.arg(firmware).arg(format!("broker={port}")).args(options).stdin(Stdio::null());
+        command.arg(format!("uart=unix:{},server=off", socket.display()));
+        Self { firmware: Running::start(&mut command), listener, _folder: folder }
     }
 
     fn log(&self) -> String {
-        self.output.text()
+        self.firmware.output.text()
     }
 
     fn logs(&self, words: &str) {
-        self.output.has(words);
+        self.firmware.output.has(words);
     }
 
     /// The controller's end of the serial line.
@@ -71,17 +63,6 @@ impl Machine {
         let log = self.log();
         let report = log.rsplit("usage: stack ").next().and_then(|rest| rest.split(' ').next());
         report.and_then(|bytes| bytes.parse().ok()).expect("a report")
-    }
-}
-
-impl Drop for Machine {
-    fn drop(&mut self) {
-        let ended = self.process.try_wait().expect("its state");
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        if std::thread::panicking() {
-            eprintln!("the firmware ({ended:?}) said:\n{}", self.log());
-        }
     }
 }
 
