@@ -3,6 +3,7 @@
 mod calls;
 mod chat;
 mod discovery;
+mod example;
 mod faults;
 mod link;
 mod losses;
@@ -13,3 +14,8 @@ mod rules;
 mod search;
 mod speech;
 mod turns;
+
+#[test]
+fn the_guide_shows_the_example_as_it_is() {
+    assert!(include_str!("README.md").contains(include_str!("example.rs")));
+}
