@@ -42,7 +42,7 @@ pub(crate) fn chat(tell: impl AsyncFnOnce(&Chat<'_>)) {
     let home = Home::fast(7);
     let hub = Setup::new().home(&home).hub(|hub| hub.rule = Llm::Demo.rule());
     hub.relay(Settings::in_memory(Models::demo())).story(async |world| {
-        world.is_ready().await;
+        world.waits_until_ready().await;
         tell(&Chat { world, home }).await;
     });
 }

@@ -21,7 +21,7 @@ fn story(server: &Server, home: &Home, searches: bool, tell: impl AsyncFnOnce(&W
     let url = format!("{SERVER}{}", search::PATH);
     relay.search = searches.then(|| SearchUrl::new(&url).expect("an address"));
     Setup::new().home(home).relay(relay).story(async |world| {
-        world.is_ready().await;
+        world.waits_until_ready().await;
         tell(world).await;
     });
 }

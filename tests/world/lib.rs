@@ -308,7 +308,7 @@ impl World {
     }
 
     /// Waits until the hub knows whether its controller can be reached, and the relay has its subscriptions.
-    pub async fn is_ready(&self) {
+    pub async fn waits_until_ready(&self) {
         let mut client = self.person(&unique("waiting")).await;
         while client.hears("info").await.json()["link"] == "connecting" {}
         sleep(Duration::from_secs(1)).await;
@@ -338,5 +338,5 @@ pub async fn ask(network: &Network, settings: &Settings, name: &str, request: Va
     let availability = format!("hearthwave/{}/availability", settings.hub_id);
     let mut client = client(network, settings, &id, &[&availability, &format!("reply/{id}")]).await;
     client.waits_for_the_hub().await;
-    client.asks_apart(name, request).await
+    client.asks_with_response_topic(name, request).await
 }

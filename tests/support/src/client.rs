@@ -140,12 +140,12 @@ impl Client {
         id: &str,
         filters: &[&str],
     ) -> Self {
-        let (outbox, orders) = mpsc::unbounded_channel();
-        let (letters, inbox) = mpsc::unbounded_channel();
+        let (outbox, outgoing) = mpsc::unbounded_channel();
+        let (received, inbox) = mpsc::unbounded_channel();
         let (ready, is_ready) = oneshot::channel();
         let filters = filters.iter().map(|filter| filter.to_string()).collect();
         let (io, name) = (FromTokio::new(Box::new(stream) as Box<dyn Stream>), id.to_owned());
-        let task = tokio::spawn(run(io, name, filters, orders, letters, ready));
+        let task = tokio::spawn(run(io, name, filters, outgoing, received, ready));
         is_ready.await.expect("the broker lets the client in");
         Self { hub: hub.into(), id: id.into(), outbox, inbox, kept: VecDeque::new(), task }
     }
@@ -193,8 +193,8 @@ async fn run(
     io: Io,
     id: String,
     filters: Vec<String>,
-    mut orders: mpsc::UnboundedReceiver<Publish>,
-    letters: mpsc::UnboundedSender<Message>,
+    mut outgoing: mpsc::UnboundedReceiver<Publish>,
+    received: mpsc::UnboundedSender<Message>,
     ready: oneshot::Sender<()>,
 ) {
     let (mut receive, mut send) = (vec![0; PACKET], vec![0; 2 * PACKET]);
@@ -205,7 +205,7 @@ async fn run(
     let options = SubscriptionOptions::default().maximum_qos(QoS::ExactlyOnce).retain_as_published();
     let filters: Vec<_> = filters.iter().map(|filter| TopicFilter::new(filter).options(options)).collect();
     // Whoever looks for a message that does not come any more is told that the broker is lost.
-    let deliver = |message: InboundPublish<'_>| drop(letters.send(message.into()));
+    let deliver = |message: InboundPublish<'_>| drop(received.send(message.into()));
     if !filters.is_empty() {
         let subscribed = connection.subscribe(&filters, &[]).await.expect("subscribed");
         while connection.is_pending(&subscribed) {
@@ -220,27 +220,28 @@ async fn run(
                 Ok(message) => deliver(message),
                 Err(_) => return,
             },
-            order = orders.recv() => {
-                let Some(order) = order else { return };
-                while !connection.can_publish(order.qos) {
+            message = outgoing.recv() => {
+                let Some(message) = message else { return };
+                while !connection.can_publish(message.qos) {
                     let Ok(message) = connection.poll().await else { return };
                     message.map(deliver);
                 }
-                publish(&mut connection, &order).await;
+                publish(&mut connection, &message).await;
             }
         }
     }
 }
 
-async fn publish(connection: &mut Connection<'_, '_, Io>, order: &Publish) {
+async fn publish(connection: &mut Connection<'_, '_, Io>, message: &Publish) {
     let mut properties = Vec::new();
-    properties.extend(order.response.as_deref().map(Property::ResponseTopic));
-    properties.extend(order.correlation.as_deref().map(Property::CorrelationData));
-    properties.extend(order.expiry.map(Property::MessageExpiryInterval));
-    properties.extend(order.user_property.as_ref().map(|(name, value)| Property::UserProperty(name, value)));
+    properties.extend(message.response.as_deref().map(Property::ResponseTopic));
+    properties.extend(message.correlation.as_deref().map(Property::CorrelationData));
+    properties.extend(message.expiry.map(Property::MessageExpiryInterval));
+    properties
+        .extend(message.user_property.as_ref().map(|(name, value)| Property::UserProperty(name, value)));
     let mut publication =
-        Publication::bytes(&order.topic, &order.payload).qos(order.qos).properties(&properties);
-    if order.retain {
+        Publication::bytes(&message.topic, &message.payload).qos(message.qos).properties(&properties);
+    if message.retain {
         publication = publication.retain();
     }
     connection.publish(publication).await.expect("the broker takes it");

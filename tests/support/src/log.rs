@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
-/// Longer than anything in a story takes; in virtual time it costs nothing.
-const PATIENCE: Duration = Duration::from_secs(600);
+use crate::client::PATIENCE;
 
 thread_local! {
     /// Who logged what on this thread, and so in this test.

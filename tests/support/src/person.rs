@@ -87,7 +87,7 @@ impl Client {
     }
 
     /// Sends a request with a Response Topic, and returns the reply.
-    pub async fn asks_apart(&mut self, name: &str, request: Value) -> Value {
+    pub async fn asks_with_response_topic(&mut self, name: &str, request: Value) -> Value {
         let topic = format!("reply/{}", self.id);
         let correlation = unique("request");
         let request = self.request(name, request.to_string());
@@ -120,7 +120,7 @@ impl Client {
     pub async fn gets_an_echo(&mut self) {
         let word = unique("word");
         let echo = json!({ "name": "echo", "arguments": { "word": word } });
-        let reply = self.asks_apart("tool/call", echo).await;
+        let reply = self.asks_with_response_topic("tool/call", echo).await;
         assert_eq!(reply["result"]["echo"]["word"], word.as_str(), "{reply}");
     }
 
