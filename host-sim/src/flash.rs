@@ -1,7 +1,7 @@
 //! The hub's flash on a desktop: a file, or memory.
 //!
 //! Both are like the flash of an ESP32: written in words of 4 bytes, which can only clear bits, and erased in pages
-//! of 4096.
+//! of 4096. Neither ever fails; the one that loses power, for tests, is in `tests/flash`.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};

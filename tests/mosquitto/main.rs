@@ -36,19 +36,13 @@ impl Drop for Desk {
     }
 }
 
-fn echoes(broker: &Mosquitto, word: &str) {
-    let payload = format!(r#"{{"name":"echo","arguments":{{"word":"{word}"}}}}"#);
-    let reply: Value = serde_json::from_str(&broker.ask(CALL, payload.as_bytes())).expect("JSON");
-    assert_eq!(reply["result"]["echo"]["word"], word, "{reply}");
-}
-
 #[test]
 #[ignore = "needs mosquitto; ./tests/run runs it"]
 fn the_hub_serves_through_mosquitto_and_survives_its_restart() {
     let mut broker = Mosquitto::start();
     let desk = Desk::start(broker.port, None);
     assert_eq!(broker.next_message("hearthwave/desk/availability"), "online");
-    echoes(&broker, "first");
+    broker.echo("desk", "first");
 
     let call = br#"{"name":"echo","arguments":{"a":1}}"#;
     let reply = broker.ask_in_two_terminals(CALL, call, "hearthwave/desk/response/tool/call");
@@ -57,13 +51,13 @@ fn the_hub_serves_through_mosquitto_and_survives_its_restart() {
 
     let reply: Value = serde_json::from_str(&broker.ask(CALL, &[b'x'; 100_000])).expect("JSON");
     assert_eq!(reply["error_type"], "too_large", "{reply}");
-    echoes(&broker, "still there");
+    broker.echo("desk", "still there");
 
     broker.kill();
     std::thread::sleep(Duration::from_secs(2));
     broker.restart();
     assert_eq!(broker.next_message("hearthwave/desk/availability"), "online");
-    echoes(&broker, "back again");
+    broker.echo("desk", "back again");
 
     drop(desk);
     wait_for("the will", || broker.next_message("hearthwave/desk/availability") == "offline");
@@ -75,7 +69,7 @@ fn the_hub_logs_in() {
     let broker = Mosquitto::start_locked(("hub", "secret"));
     let _desk = Desk::start(broker.port, Some(("hub", "secret")));
     assert_eq!(broker.next_message("hearthwave/desk/availability"), "online");
-    echoes(&broker, "inside");
+    broker.echo("desk", "inside");
 }
 
 #[test]
@@ -85,6 +79,6 @@ fn a_broker_without_qos_1_does() {
     let _desk = Desk::start(broker.port, None);
     for number in 0..12 {
         assert_eq!(broker.next_message("hearthwave/desk/availability"), "online");
-        echoes(&broker, &number.to_string());
+        broker.echo("desk", &number.to_string());
     }
 }
