@@ -1,5 +1,6 @@
 //! The controller comes and goes, and says what it likes.
 
+use host_sim::zwave::Home;
 use hub_core::limits;
 use world::prelude::*;
 
@@ -17,10 +18,8 @@ fn the_controller_is_greeted_and_announced() {
 
 #[test]
 fn the_real_sdk_is_greeted_too() {
-    story(async |world| {
-        let controller = world.controller();
+    Setup::new().home(&Home::default()).story(async |world| {
         let mut person = world.person("ann").await;
-        tokio::spawn(host_sim::zwave::Home::default().serve(controller.into_stream()));
         let info = person.sees_link("ready").await;
         assert_eq!(info["controller"]["name"], "simulated-zwave");
         assert_eq!(info["controller"]["tools"], 9);

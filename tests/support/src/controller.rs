@@ -20,11 +20,6 @@ impl Controller {
         Self { lines: BufReader::new(rx), tx }
     }
 
-    /// The line itself, for somebody else to play the controller.
-    pub fn into_stream(self) -> DuplexStream {
-        self.lines.into_inner().unsplit(self.tx)
-    }
-
     /// The next line from the hub, which has to be JSON.
     pub async fn hears(&mut self) -> Value {
         let mut line = String::new();
