@@ -2,6 +2,7 @@
 //!
 //! Both are like the flash of an ESP32: written in words of 4 bytes, which can only clear bits, and erased in pages
 //! of 4096. Not one of the crates for this: a file is for one hub alone, and a write clears bits only, as on the chip.
+//! Neither ever fails; the one that loses power, for tests, is in `tests/flash`.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -204,28 +205,12 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use hub_core::store::{Key, Memory, Opened, Store};
+    use support::Folder;
 
     use super::*;
 
-    /// A folder that is gone afterwards.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("hearthwave-{name}-{}", std::process::id()));
-            fs::create_dir_all(&path).unwrap();
-            Self(path)
-        }
-
-        fn file(&self) -> PathBuf {
-            self.0.join("flash")
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
+    fn file(folder: &Folder) -> PathBuf {
+        folder.0.join("flash")
     }
 
     /// What a NOR flash does, and what it refuses.
@@ -258,19 +243,19 @@ mod tests {
     #[tokio::test]
     async fn both_are_like_flash() {
         behaves(&mut MemoryFlash::default()).await;
-        let folder = Folder::new("behaves");
-        behaves(&mut FileFlash::open(folder.file(), 2 * PAGE).unwrap()).await;
+        let folder = Folder::new("hearthwave-behaves");
+        behaves(&mut FileFlash::open(file(&folder), 2 * PAGE).unwrap()).await;
         let names: Vec<_> = fs::read_dir(&folder.0).unwrap().collect();
         assert_eq!(names.len(), 1, "nothing else is left behind: {names:?}");
     }
 
     #[test]
     fn what_is_no_flash_is_explained() {
-        let folder = Folder::new("explained");
+        let folder = Folder::new("hearthwave-explained");
         let said = |path: &Path, size| FileFlash::open(path, size).unwrap_err().to_string();
-        fs::write(folder.file(), "a letter").unwrap();
-        assert!(said(&folder.file(), SIZE).contains("has 8 bytes, but the hub's flash has 65536"));
-        assert_eq!(fs::read(folder.file()).unwrap(), b"a letter", "and left as it is");
+        fs::write(file(&folder), "a letter").unwrap();
+        assert!(said(&file(&folder), SIZE).contains("has 8 bytes, but the hub's flash has 65536"));
+        assert_eq!(fs::read(file(&folder)).unwrap(), b"a letter", "and left as it is");
         assert!(said(&folder.0.join("no/flash"), SIZE).contains("no/flash: "));
         assert_eq!(said(&folder.0.join("new"), 5000), "5000 bytes are not a number of pages of 4096");
         let new = folder.0.join("new");
@@ -306,13 +291,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_process_is_killed_and_the_next_goes_on() {
-        let folder = Folder::new("killed");
+        let folder = Folder::new("hearthwave-killed");
         let mut memory = Box::new(Memory::new());
         let mut last = 0;
         for round in 0..12 {
             let mut child = Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", "flash::tests::a_process_that_counts", "--nocapture"])
-                .env("HEARTHWAVE_TEST_FLASH", folder.file())
+                .env("HEARTHWAVE_TEST_FLASH", file(&folder))
                 .stdout(Stdio::null())
                 .stderr(Stdio::piped())
                 .spawn()
@@ -328,7 +313,7 @@ mod tests {
             for line in lines.map_while(Result::ok) {
                 said = line.strip_prefix("count ").and_then(|count| count.parse().ok()).unwrap_or(said);
             }
-            let mut store = Store::new(FileFlash::open(folder.file(), 4 * PAGE).unwrap(), &mut memory);
+            let mut store = Store::new(FileFlash::open(file(&folder), 4 * PAGE).unwrap(), &mut memory);
             assert!(matches!(store.open().await, Ok(Opened::Intact | Opened::Repaired)));
             last = read(&mut store).await;
             assert!(last == said || last == said + 1, "it said {said}, and {last} is kept");

@@ -1,33 +1,18 @@
 //! The hub drives real controllers: the simulated one as a program of its own, and one on another SDK, over every kind
 //! of line.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
+use support::process::Running;
+use support::{Folder, wait_for};
 
-/// A running `zwave` that ends with the test.
-struct Controller(Child);
-
-impl Controller {
-    /// Starts it, and returns where it serves.
-    fn serving(arguments: &[&str]) -> (Self, String) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_zwave"));
-        command.args(arguments).arg("--fast").env_remove("RUST_LOG");
-        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it runs");
-        let mut line = String::new();
-        BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
-        let place = line.trim().strip_prefix("zwave: serving on ").unwrap_or_else(|| panic!("{line}"));
-        (Self(child), place.into())
-    }
-}
-
-impl Drop for Controller {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Starts the simulated controller, and returns where it serves.
+fn serving(arguments: &[&str]) -> (Running, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_zwave"));
+    command.args(arguments).arg("--fast").env_remove("RUST_LOG").stdin(Stdio::null());
+    Running::start_until(&mut command, "zwave: serving on ")
 }
 
 /// Asks one question with the controller at `link`: the reply, and what was logged.
@@ -67,7 +52,7 @@ fn over_a_pipe() {
 
 #[test]
 fn over_a_pseudo_terminal() {
-    let (_controller, place) = Controller::serving(&["--pty"]);
+    let (_controller, place) = serving(&["--pty"]);
     switches_on(&format!("serial:{place}"));
     // The next hub finds the same home.
     let link = format!("serial:{place}@115200");
@@ -77,7 +62,7 @@ fn over_a_pseudo_terminal() {
 
 #[test]
 fn over_tcp() {
-    let (_controller, place) = Controller::serving(&["--tcp", "127.0.0.1:0"]);
+    let (_controller, place) = serving(&["--tcp", "127.0.0.1:0"]);
     switches_on(&format!("tcp:{place}"));
 }
 
@@ -87,13 +72,18 @@ fn over_a_line_that_chatters() {
     switches_on(&format!("{zwave} --fault garbage --fault long-line --fault wrong-id --fault duplicate"));
 }
 
-#[test]
-#[ignore = "needs the Python package mcp; ./tests/run runs it"]
-fn on_the_python_sdk() {
+/// The command of a controller on the Python SDK.
+fn python() -> String {
     let python =
         std::env::var("HEARTHWAVE_PYTHON").expect("HEARTHWAVE_PYTHON is a Python with the package mcp");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/controller.py");
-    let link = format!("exec:'{python}' '{}'", script.display());
+    format!("'{python}' '{}'", script.display())
+}
+
+#[test]
+#[ignore = "needs the Python package mcp; ./tests/run runs it"]
+fn on_the_python_sdk() {
+    let link = format!("exec:{}", python());
     switches_on(&link);
     let (reply, log) = asks(&link, "control_zwave_device", json!({ "device_name": "Moon", "command": "on" }));
     assert_eq!(reply["success"], false);
@@ -107,25 +97,13 @@ fn on_the_python_sdk() {
 #[test]
 #[ignore = "needs socat and the Python package mcp; ./tests/run runs it"]
 fn on_the_python_sdk_over_a_pseudo_terminal() {
-    let python =
-        std::env::var("HEARTHWAVE_PYTHON").expect("HEARTHWAVE_PYTHON is a Python with the package mcp");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/controller.py");
-    let place = std::env::temp_dir().join(format!("hearthwave-python-{}", std::process::id()));
-    let socat = Command::new("socat")
-        .arg(format!("PTY,raw,echo=0,link={}", place.display()))
-        .arg(format!("EXEC:'{python}' '{}'", script.display()))
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("socat");
-    let _ends_with_the_test = Controller(socat);
-    for _ in 0..1000 {
-        if place.exists() {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    let folder = Folder::new("hearthwave-python");
+    let place = folder.0.join("line");
+    let mut socat = Command::new("socat");
+    socat.arg(format!("PTY,raw,echo=0,link={}", place.display())).arg(format!("EXEC:{}", python()));
+    let _running = Running::start(&mut socat);
+    wait_for("the pseudo terminal", || place.exists());
     switches_on(&format!("serial:{}", place.display()));
-    let _ = std::fs::remove_file(place);
 }
 
 /// spec: gateway-38

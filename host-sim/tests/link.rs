@@ -1,6 +1,5 @@
 //! The hub's line to real commands, connections and serial ports: lost, found again, and never a byte wrong.
 
-use std::cell::RefCell;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use host_sim::link::{Rx, Spec, Tx, open, to_home};
 use host_sim::tty::Tty;
 use host_sim::zwave::{Fault, Home};
 use serde_json::json;
+use support::log::{log_of, log_to_memory};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
@@ -119,7 +119,7 @@ async fn what_a_command_says_on_stderr_stands_between_the_lines() {
     assert_eq!(line.hears_line().await, "broken off");
     assert_eq!(line.hears_line().await, "stderr: last words");
     line.hears_the_end().await;
-    assert!(log_text().contains("DEBUG link: stderr: early"), "{}", log_text());
+    assert!(link_log().contains("DEBUG link: stderr: early"), "{}", link_log());
 }
 
 #[tokio::test]
@@ -364,41 +364,10 @@ async fn the_controller_itself_runs_at_the_far_end() {
     }
 }
 
-thread_local! {
-    /// What has been logged on this thread, and so by this test.
-    static LOG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
-}
-
-struct MemoryLog;
-
-impl log::Log for MemoryLog {
-    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
-        metadata.target().starts_with("host_sim::link")
-    }
-
-    fn log(&self, record: &log::Record<'_>) {
-        if self.enabled(record.metadata()) {
-            LOG.with_borrow_mut(|log| log.push(format!("{} {}", record.level(), record.args())));
-        }
-    }
-
-    fn flush(&self) {}
-}
-
-fn log_to_memory() {
-    static LOGGER: MemoryLog = MemoryLog;
-    // Every test does this; the first one wins.
-    let _ = log::set_logger(&LOGGER);
-    log::set_max_level(log::LevelFilter::Debug);
-    LOG.with_borrow_mut(Vec::clear);
-}
-
-fn log_text() -> String {
-    LOG.with_borrow(|log| log.join("\n"))
+fn link_log() -> String {
+    log_of("host_sim::link")
 }
 
 fn warnings() -> Vec<String> {
-    LOG.with_borrow(|log| {
-        log.iter().filter_map(|line| Some(line.strip_prefix("WARN ")?.to_owned())).collect()
-    })
+    link_log().lines().filter_map(|line| Some(line.strip_prefix("WARN ")?.to_owned())).collect()
 }

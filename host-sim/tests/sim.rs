@@ -5,10 +5,13 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use host_sim::network::Network;
-use hub_core::Dial;
-use minimq::{Buffers, ConfigBuilder, TopicFilter};
+// Linked for the clock that the MQTT client goes by.
+use host_sim as _;
 use serde_json::Value;
+use support::Folder;
+use support::client::Client;
+use support::server::{Act, Server};
+use tokio::net::TcpStream;
 
 fn sim(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sim"));
@@ -51,41 +54,26 @@ fn without_a_model_words_are_not_answered() {
     }
 }
 
-/// A server that answers every request with this.
-fn serve(body: &'static str) -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut lines = BufReader::new(stream.try_clone().expect("a stream")).lines();
-            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
-            let _ = write!(
-                stream,
-                "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-                body.len()
-            );
-        }
+#[tokio::test]
+async fn it_searches_with_a_model_and_without() {
+    let found = r#"{"results":[{"title":"Salt","url":"https://salt.test","content":"Salt is salty"}]}"#;
+    let url = format!("{}/search?q={{query}}", Server::always(Act::ok(found)).listen().await);
+    let asking = tokio::task::spawn_blocking(move || {
+        let (output, stdout, stderr) = run(&["--search-url", &url, "--once", "search for salt"]);
+        assert_eq!(output.status.code(), Some(0), "{stderr}");
+        let reply: Value = serde_json::from_str(&stdout).expect("JSON");
+        assert_eq!(reply["content"], "I found this: Salt is salty.");
+        let (_, stdout, stderr) =
+            run(&["--llm", "none", "--search-url", &url, "--once", r#"hub_search {"query":"salt"}"#]);
+        assert!(stdout.contains("Salt is salty"), "{stdout} {stderr}");
     });
-    address.to_string()
-}
-
-#[test]
-fn it_searches_with_a_model_and_without() {
-    let place =
-        serve(r#"{"results":[{"title":"Salt","url":"https://salt.test","content":"Salt is salty"}]}"#);
-    let url = format!("http://{place}/search?q={{query}}");
-    let (output, stdout, stderr) = run(&["--search-url", &url, "--once", "search for salt"]);
-    assert_eq!(output.status.code(), Some(0), "{stderr}");
-    let reply: Value = serde_json::from_str(&stdout).expect("JSON");
-    assert_eq!(reply["content"], "I found this: Salt is salty.");
-    let (_, stdout, stderr) =
-        run(&["--llm", "none", "--search-url", &url, "--once", r#"hub_search {"query":"salt"}"#]);
-    assert!(stdout.contains("Salt is salty"), "{stdout} {stderr}");
+    asking.await.expect("it searches");
 }
 
 #[test]
 fn options_come_from_a_file() {
-    let path = std::env::temp_dir().join(format!("hearthwave-sim-{}.json", std::process::id()));
+    let folder = Folder::new("hearthwave-sim");
+    let path = folder.0.join("options.json");
     let file = path.to_str().expect("text");
     std::fs::write(&path, r#"{"llm":"none"}"#).expect("written");
     let (_, stdout, _) = run(&["--config", file, "--once", "hello"]);
@@ -96,7 +84,6 @@ fn options_come_from_a_file() {
     let (output, stdout, stderr) = run(&["--config", file, "--once", "hello"]);
     assert_eq!((output.status.code(), stdout.as_str()), (Some(2), ""));
     assert!(stderr.contains(file) && stderr.contains("'hubid' is unknown; there are hub_id, "), "{stderr}");
-    std::fs::remove_file(&path).expect("removed");
 }
 
 /// spec: gateway-16
@@ -221,8 +208,8 @@ fn at_the_prompt_and_from_a_second_simulator() {
     assert!(log.contains("is ready with 9 tools"), "{log}");
 }
 
-#[test]
-fn at_another_broker_a_relay_there_answers() {
+#[tokio::test]
+async fn at_another_broker_a_relay_there_answers() {
     let first = Prompt::start(&["--hub-id", "first"]);
     let broker = format!("mqtt://{}", first.place);
     let words = "turn on the kitchen light";
@@ -234,29 +221,18 @@ fn at_another_broker_a_relay_there_answers() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout.contains("There is no language model"), "{stdout}");
     // Nothing is left of the hubs that came for one question.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let left = runtime.block_on(retained(&first.place));
+    let left = retained(&first.place).await;
     assert!(!left.is_empty() && left.iter().all(|topic| topic.starts_with("hearthwave/first/")), "{left:?}");
     first.quit();
 }
 
 /// The topics on which something is kept at the broker for whoever comes.
 async fn retained(place: &str) -> Vec<String> {
-    let (mut receive, mut send) = (vec![0; 8192], vec![0; 8192]);
-    let config =
-        ConfigBuilder::new(Buffers::new(&mut receive, &mut send)).client_id("looker").expect("a name");
-    let mut session = minimq::Session::new(config);
-    let (host, port) = place.split_once(':').expect("host:port");
-    let mut network = Network::Tcp;
-    let io = network.dial(host, port.parse().expect("a port")).await.expect("the broker");
-    let mut connection = session.connect(io).await.expect("connected");
-    connection.subscribe(&[TopicFilter::new("hearthwave/#")], &[]).await.expect("subscribed");
+    let stream = TcpStream::connect(place).await.expect("the broker");
+    let mut client = Client::connect(stream, "first", "looker", &["hearthwave/#"]).await;
     let mut topics = Vec::new();
-    while let Ok(message) = tokio::time::timeout(Duration::from_millis(500), connection.recv()).await {
-        let message = message.expect("connected");
-        if !message.payload().is_empty() {
-            topics.push(message.topic().to_owned());
-        }
+    while let Some(message) = client.next(Duration::from_millis(500)).await {
+        topics.extend((!message.payload.is_empty()).then_some(message.topic));
     }
     topics
 }

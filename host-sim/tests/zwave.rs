@@ -1,11 +1,12 @@
 //! `cargo zwave` as a hub or a person uses it: the program itself, on each of its lines.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use host_sim::tty::{BAUD, SerialPort, Tty};
 use serde_json::{Value, json};
+use support::process::Running;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt};
 
 fn zwave(arguments: &[&str]) -> Command {
@@ -15,26 +16,9 @@ fn zwave(arguments: &[&str]) -> Command {
     command
 }
 
-/// A running program that ends with the test.
-struct Running(Child);
-
-impl Running {
-    /// Starts it, and waits until it says where it serves.
-    fn serving(arguments: &[&str]) -> (Self, String, BufReader<ChildStderr>) {
-        let mut running = Self(zwave(arguments).spawn().expect("it runs"));
-        let mut stderr = BufReader::new(running.0.stderr.take().expect("a pipe"));
-        let mut line = String::new();
-        stderr.read_line(&mut line).expect("a line");
-        let place = line.trim().strip_prefix("zwave: serving on ").unwrap_or_else(|| panic!("{line}"));
-        (running, place.into(), stderr)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Starts it, and returns where it serves.
+fn serving(arguments: &[&str]) -> (Running, String) {
+    Running::start_until(zwave(arguments).stdout(Stdio::null()), "zwave: serving on ")
 }
 
 fn request(id: u64, method: &str, params: Value) -> String {
@@ -172,7 +156,7 @@ fn wrong_options_are_explained() {
 
 #[test]
 fn over_tcp_clients_come_and_go_and_share_the_home() {
-    let (running, place, mut stderr) = Running::serving(&["--tcp", "127.0.0.1:0", "--fast"]);
+    let (running, place) = serving(&["--tcp", "127.0.0.1:0", "--fast"]);
     let ask = |stream: &mut BufReader<TcpStream>, message: String| {
         stream.get_mut().write_all(message.as_bytes()).expect("it listens");
         let mut line = String::new();
@@ -189,10 +173,8 @@ fn over_tcp_clients_come_and_go_and_share_the_home() {
     let status = ask(&mut second, call(2, "get_device_status", json!({ "deviceName": "Switch One" })));
     assert_eq!(status["result"]["content"][0]["text"], "Switch One is on");
     assert_eq!(ask(&mut dial(), greeting(7))["id"], 7);
-    drop(running);
-    let mut log = String::new();
-    stderr.read_to_string(&mut log).expect("text");
-    assert!(log.contains("127.0.0.1:") && log.contains("connected"), "{log}");
+    running.output.has("connected");
+    assert!(running.output.text().contains("127.0.0.1:"));
 }
 
 /// Goes through a handshake and a call, twice, as a hub does that was restarted in between.
@@ -213,7 +195,7 @@ async fn twice(mut line: impl AsyncRead + AsyncWrite + Unpin) {
 
 #[tokio::test]
 async fn a_pseudo_terminal_serves_one_hub_after_another() {
-    let (_running, path, _stderr) = Running::serving(&["--pty", "--fast"]);
+    let (_running, path) = serving(&["--pty", "--fast"]);
     let port = SerialPort { path: path.into(), baud: BAUD };
     for _ in 0..2 {
         twice(Tty::open(&port).expect("a serial port")).await;
@@ -224,7 +206,7 @@ async fn a_pseudo_terminal_serves_one_hub_after_another() {
 async fn a_serial_port_serves_a_hub() {
     let (line, path) = Tty::pseudo().expect("a pseudo terminal");
     let path = path.to_str().expect("text");
-    let (_running, place, _stderr) = Running::serving(&["--serial", &format!("{path}@57600"), "--fast"]);
+    let (_running, place) = serving(&["--serial", &format!("{path}@57600"), "--fast"]);
     assert_eq!(place, format!("{path} at 57600 baud"));
     twice(line).await;
 }

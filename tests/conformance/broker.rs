@@ -3,12 +3,12 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use host_sim::broker::{Access, Limits, Login, Options, Server};
-use tokio::io::{AsyncRead, AsyncWrite};
+use host_sim::network::Stream;
+use support::mosquitto::Mosquitto;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::PATIENCE;
-use support::mosquitto::Mosquitto;
 
 /// The largest packet that every broker under test takes.
 pub(crate) const PACKET_SIZE: u32 = 300_000;
@@ -34,11 +34,6 @@ enum Kind {
     Embedded { server: Server, in_memory: bool },
     Mosquitto { _process: Mosquitto },
 }
-
-/// What a device talks through.
-pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
 
 impl Subject {
     /// A broker for everybody.

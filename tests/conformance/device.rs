@@ -1,9 +1,12 @@
 //! The hub's side: minimq, as the firmware uses it.
+//!
+//! Not the client that all other tests share: here sessions, acknowledgements and properties are what is looked at.
 
 use std::collections::VecDeque;
 
 use embedded_io_adapters::tokio_1::FromTokio;
 use embedded_io_async::Read;
+use host_sim::network::Stream;
 use minimq::{
     Buffers, ConfigBuilder, ConnectEvent, Connection, Error, Op, Property, Publication, QoS, Session,
     SubscriptionOptions, TopicFilter,
@@ -11,7 +14,7 @@ use minimq::{
 use tokio::time::timeout;
 
 use crate::PATIENCE;
-use crate::broker::{Broker, Stream};
+use crate::broker::Broker;
 
 type Io = FromTokio<Box<dyn Stream>>;
 

@@ -8,19 +8,10 @@ use host_sim::broker::{Options, Server};
 use minimq::{ConnectEvent, Publication, QoS, Session, TopicFilter, Will};
 use rumqttc::{ConnectReturnCode, ConnectionError, MqttOptions};
 use tokio::time::{Instant, timeout};
+use world::in_virtual_time;
 
 use crate::device::{at, configuration};
 use crate::{PATIENCE, unique};
-
-/// More than any story takes.
-const A_DAY: Duration = Duration::from_secs(24 * 3600);
-
-/// Tells a story without waiting for its pauses.
-fn in_virtual_time<T>(story: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
-    let told = runtime.expect("a runtime").block_on(async { timeout(A_DAY, story).await });
-    told.expect("the story to come to an end")
-}
 
 #[test]
 fn hours_pass_in_no_time_and_always_the_same_way() {

@@ -13,6 +13,7 @@ mod checks;
 mod device;
 mod embedded;
 mod peer;
+
 use std::time::Duration;
 
 use broker::Subject;
@@ -22,11 +23,8 @@ use support::{PATIENCE, unique};
 const GREAT_PATIENCE: Duration = Duration::from_secs(120);
 
 fn run(subject: Subject, check: impl AsyncFnOnce(Subject)) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.expect("a runtime").block_on(async {
-        let in_time = tokio::time::timeout(GREAT_PATIENCE, check(subject)).await;
-        in_time.expect("the check did not come to an end");
-    });
+    let in_time = async { tokio::time::timeout(GREAT_PATIENCE, check(subject)).await };
+    world::in_real_time(in_time).expect("the check did not come to an end");
 }
 
 /// Makes a test of each check for each broker.

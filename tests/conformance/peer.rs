@@ -1,4 +1,6 @@
 //! The other side: an MQTT 5 client that has nothing to do with the hub or its broker.
+//!
+//! Not minimq: two ends by the same hands could agree on the same mistake.
 
 use rumqttc::v5::mqttbytes::QoS;
 use rumqttc::v5::mqttbytes::v5::{

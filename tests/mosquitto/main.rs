@@ -2,38 +2,29 @@
 
 use std::time::Duration;
 
-use embedded_io_adapters::tokio_1::FromTokio;
-use host_sim::flash::MemoryFlash;
-use host_sim::hub::{self, Settings};
 use host_sim::network::Network;
 use host_sim::zwave::Home;
 use serde_json::Value;
 use support::mosquitto::Mosquitto;
 use support::wait_for;
+use tokio::sync::oneshot;
+use world::{Setup, in_real_time};
 
 const CALL: &str = "hearthwave/desk/request/tool/call";
 
 /// A hub in a thread of its own, which ends when this is dropped.
-struct Desk(Option<tokio::sync::oneshot::Sender<()>>);
+struct Desk(Option<oneshot::Sender<()>>);
 
 impl Desk {
-    fn start(port: u16, login: Option<(&str, &str)>) -> Self {
-        let mut settings = Settings::in_memory("desk");
-        settings.broker.host = "localhost".into();
-        settings.broker.port = port;
-        settings.broker.login = login.map(|(user, password)| (user.into(), password.into()));
-        let (stop, stopped) = tokio::sync::oneshot::channel();
+    fn start(port: u16, login: Option<(&'static str, &'static str)>) -> Self {
+        let (stop, stopped) = oneshot::channel();
         std::thread::spawn(move || {
-            let runtime =
-                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-            runtime.block_on(async {
-                let (rx, tx) = tokio::io::split(Home::start());
-                let line = (FromTokio::new(rx), FromTokio::new(tx));
-                tokio::select! {
-                    never = hub::run(&settings, line, Network::Tcp, MemoryFlash::default(), 1) => never,
-                    _ = stopped => {}
-                }
+            let hub = Setup::new().network(Network::Tcp).home(&Home::default()).hub(|hub| {
+                hub.hub_id = "desk".into();
+                (hub.broker.host, hub.broker.port) = ("localhost".into(), port);
+                hub.broker.login = login.map(|(user, password)| (user.into(), password.into()));
             });
+            in_real_time(hub.tell(async |_| drop(stopped.await)));
         });
         Self(Some(stop))
     }
@@ -45,19 +36,13 @@ impl Drop for Desk {
     }
 }
 
-fn echoes(broker: &Mosquitto, word: &str) {
-    let payload = format!(r#"{{"name":"echo","arguments":{{"word":"{word}"}}}}"#);
-    let reply: Value = serde_json::from_str(&broker.ask(CALL, payload.as_bytes())).expect("JSON");
-    assert_eq!(reply["result"]["echo"]["word"], word, "{reply}");
-}
-
 #[test]
 #[ignore = "needs mosquitto; ./tests/run runs it"]
 fn the_hub_serves_through_mosquitto_and_survives_its_restart() {
     let mut broker = Mosquitto::start();
     let desk = Desk::start(broker.port, None);
     assert_eq!(broker.next_message("hearthwave/desk/availability"), "online");
-    echoes(&broker, "first");
+    broker.echo("desk", "first");
 
     let call = br#"{"name":"echo","arguments":{"a":1}}"#;
     let reply = broker.ask_in_two_terminals(CALL, call, "hearthwave/desk/response/tool/call");
@@ -66,13 +51,13 @@ fn the_hub_serves_through_mosquitto_and_survives_its_restart() {
 
     let reply: Value = serde_json::from_str(&broker.ask(CALL, &[b'x'; 100_000])).expect("JSON");
     assert_eq!(reply["error_type"], "too_large", "{reply}");
-    echoes(&broker, "still there");
+    broker.echo("desk", "still there");
 
     broker.kill();
     std::thread::sleep(Duration::from_secs(2));
     broker.restart();
     assert_eq!(broker.next_message("hearthwave/desk/availability"), "online");
-    echoes(&broker, "back again");
+    broker.echo("desk", "back again");
 
     drop(desk);
     wait_for("the will", || broker.next_message("hearthwave/desk/availability") == "offline");
@@ -84,7 +69,7 @@ fn the_hub_logs_in() {
     let broker = Mosquitto::start_locked(("hub", "secret"));
     let _desk = Desk::start(broker.port, Some(("hub", "secret")));
     assert_eq!(broker.next_message("hearthwave/desk/availability"), "online");
-    echoes(&broker, "inside");
+    broker.echo("desk", "inside");
 }
 
 #[test]
@@ -94,6 +79,6 @@ fn a_broker_without_qos_1_does() {
     let _desk = Desk::start(broker.port, None);
     for number in 0..12 {
         assert_eq!(broker.next_message("hearthwave/desk/availability"), "online");
-        echoes(&broker, &number.to_string());
+        broker.echo("desk", &number.to_string());
     }
 }

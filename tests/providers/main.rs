@@ -2,28 +2,51 @@
 //!
 //! The exchanges are in the JSON files beside this one, which `support::exchange` explains.
 
-mod world;
-
-use support::exchange::{Said, providers};
+use host_sim::relay::SearchUrl;
+use host_sim::zwave::Home;
+use support::exchange::{Provider, Said, providers};
+use support::server::Server;
 use support::{sdk, search};
-
-use crate::world::story;
+use tokio::time::Instant;
+use world::relay::SERVER;
+use world::{Setup, World};
 
 /// The providers, and what is switched on in the home in the course of their exchanges.
 const ALL: [(&str, &str); 3] =
     [("anthropic", "Kitchen Light"), ("openai", "Porch Light"), ("ollama", "Coffee Machine")];
 
+/// Tells a story of a hub, a home, and a relay that has `server` for everything.
+fn story(server: &Server, home: &Home, searches: bool, tell: impl AsyncFnOnce(&World)) {
+    let mut relay = world::relay::settings(server);
+    let url = format!("{SERVER}{}", search::PATH);
+    relay.search = searches.then(|| SearchUrl::new(&url).expect("an address"));
+    Setup::new().home(home).relay(relay).story(async |world| {
+        world.waits_until_ready().await;
+        tell(world).await;
+    });
+}
+
+/// Has the hub go by the provider's rule when it is asked to.
+async fn set_rule(world: &World, provider: &Provider) {
+    let reply = world.ask("config/set", provider.rule()).await;
+    assert_eq!(reply["success"], true, "{reply}");
+}
+
 /// Plays all exchanges of a provider. Each takes as long as it takes, in virtual time.
 fn plays((service, device): (&str, &str)) -> Said {
     let mut said = Said::default();
     let provider = providers().into_iter().find(|provider| provider.service == service).expect(service);
-    story(false, async |world| {
-        world.sets_rule(&provider).await;
+    let (server, home) = (Server::default(), Home::fast(7));
+    story(&server, &home, false, async |world| {
+        set_rule(world, &provider).await;
         for exchange in provider.exchanges() {
-            let ask = async |name, request| world.ask(name, request).await;
-            said.0.append(&mut exchange.play(&world.server, ask, true).await.0);
+            let ask = async |name, request| {
+                let start = Instant::now();
+                (world.ask(name, request).await, start.elapsed())
+            };
+            said.0.append(&mut exchange.play(&server, ask, true).await.0);
         }
-        assert_eq!(world.home.device(device).expect(device).state.to_string(), "on");
+        assert_eq!(home.device(device).expect(device).state.to_string(), "on");
     });
     said
 }
@@ -55,18 +78,20 @@ fn what_is_said_is_as_the_providers_own_sdks_know_it() {
 
 #[test]
 fn searches_go_through_the_relay_and_come_back() {
-    story(true, async |world| {
+    let server = Server::default();
+    story(&server, &Home::fast(7), true, async |world| {
         for provider in providers() {
-            world.sets_rule(&provider).await;
+            set_rule(world, &provider).await;
         }
-        search::plays(&world.server, async |name, request| world.ask(name, request).await.0).await;
+        search::plays(&server, async |name, request| world.ask(name, request).await).await;
     });
 }
 
 #[test]
 fn without_a_search_service_the_caller_is_told_so() {
-    story(false, async |world| {
-        search::plays_without_a_service(async |name, request| world.ask(name, request).await.0).await;
-        assert!(world.server.seen().is_empty());
+    let server = Server::default();
+    story(&server, &Home::fast(7), false, async |world| {
+        search::plays_without_a_service(async |name, request| world.ask(name, request).await).await;
+        assert!(server.seen().is_empty());
     });
 }

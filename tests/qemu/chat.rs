@@ -1,65 +1,35 @@
 //! People talk with the firmware, and models answer them through a relay that is a program of its own.
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use host_sim::caller;
 use host_sim::hub::Settings;
 use host_sim::network::Network;
 use host_sim::zwave::Home;
 use serde_json::{Value, json};
 use support::exchange::{Exchange, Said, providers};
 use support::mosquitto::Mosquitto;
-use support::output::Output;
+use support::process::Running;
 use support::server::Server;
 use support::{sdk, search};
+use tokio::time::timeout;
+use world::relay::KEY;
+use world::{ask, client};
 
 use super::{Machine, STACK, serves};
 
 /// Longer than the hub lets a person wait.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// A running relay. It ends with its owner.
-struct Relay {
-    process: Child,
-    output: Output,
-}
-
-impl Relay {
-    /// Starts it with the broker at `port`, and waits until it can be asked.
-    fn start(port: u16, options: &[&str]) -> Self {
-        let program = std::env::var_os("HEARTHWAVE_RELAY").expect("HEARTHWAVE_RELAY is that program");
-        let mut process = Command::new(program)
-            .args(["--broker", &format!("mqtt://127.0.0.1:{port}")])
-            .args(options)
-            .env("RUST_LOG", "debug")
-            .env("ANTHROPIC_API_KEY", "sk-very-secret-7")
-            .env("OPENAI_API_KEY", "sk-very-secret-7")
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the relay");
-        let output = Output::of(process.stderr.take().expect("a pipe"));
-        output.has("relay: subscribed");
-        Self { process, output }
-    }
-
-    /// Asks it to stop, and waits until it has: its place at the broker is free then.
-    fn stop(mut self) {
-        let id = self.process.id().to_string();
-        assert!(Command::new("kill").arg(id).status().expect("kill runs").success());
-        assert!(self.process.wait().expect("its end").success(), "{}", self.output.text());
-    }
-}
-
-impl Drop for Relay {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        if std::thread::panicking() {
-            eprintln!("the relay said:\n{}", self.output.text());
-        }
-    }
+/// Starts a relay with the broker at `port`, and waits until it can be asked.
+fn relay(port: u16, options: &[&str]) -> Running {
+    let program = std::env::var_os("HEARTHWAVE_RELAY").expect("HEARTHWAVE_RELAY is that program");
+    let mut command = Command::new(program);
+    command.args(["--broker", &format!("mqtt://127.0.0.1:{port}")]).args(options).env("RUST_LOG", "debug");
+    command.env("ANTHROPIC_API_KEY", KEY).env("OPENAI_API_KEY", KEY).stdin(Stdio::null());
+    let relay = Running::start(&mut command);
+    relay.output.has("relay: subscribed");
+    relay
 }
 
 /// The firmware with a home on its line and a broker.
@@ -85,7 +55,10 @@ impl World {
     fn tell(&self, story: impl Future<Output = ()>) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
-            caller::wait_for_controller(Network::Tcp, &self.settings, PATIENCE).await.expect("the firmware");
+            let info = format!("hearthwave/{}/#", self.settings.hub_id);
+            let mut client = client(&Network::Tcp, &self.settings, "waiting", &[&info]).await;
+            timeout(PATIENCE, client.sees_link("ready")).await.expect("the firmware");
+            drop(client);
             story.await;
         });
     }
@@ -93,10 +66,8 @@ impl World {
     /// Asks the firmware for something. Returns the reply, and how long it took.
     async fn ask(&self, name: &str, request: Value) -> (Value, Duration) {
         let start = Instant::now();
-        let payload = request.to_string();
-        let asking = caller::ask(Network::Tcp, &self.settings, name, payload.as_bytes(), PATIENCE);
-        let reply = asking.await.expect("a reply");
-        (serde_json::from_slice(&reply).expect("JSON"), start.elapsed())
+        let asking = ask(&Network::Tcp, &self.settings, name, request);
+        (timeout(PATIENCE, asking).await.expect("a reply"), start.elapsed())
     }
 
     /// The stack at its deepest, which must be less than a board has.
@@ -122,13 +93,14 @@ fn what_the_providers_answer_reaches_people_through_the_firmware() {
         let ask = async |name, request| world.ask(name, request).await;
         let ask_only = async |name, request| world.ask(name, request).await.0;
 
-        let relay = Relay::start(world.broker.port, &options);
+        let without_search = relay(world.broker.port, &options);
         search::plays_without_a_service(ask_only).await;
-        relay.stop();
+        // Its place at the broker is free then.
+        without_search.stop();
 
         let search_url = format!("{url}{}", search::PATH);
         let options = [&options[..], &["--search-url", &search_url]].concat();
-        let _relay = Relay::start(world.broker.port, &options);
+        let _relay = relay(world.broker.port, &options);
         for provider in &providers {
             let (reply, _) = world.ask("config/set", provider.rule()).await;
             assert_eq!(reply["success"], true, "{reply}");
@@ -166,7 +138,7 @@ fn what_the_providers_answer_reaches_people_through_the_firmware() {
 #[ignore = "needs qemu, mosquitto, the firmware and the relay; ./tests/run runs it"]
 fn a_person_talks_with_the_demo_model_through_the_firmware() {
     let world = World::new();
-    let _relay = Relay::start(world.broker.port, &["--provider", "demo"]);
+    let _relay = relay(world.broker.port, &["--provider", "demo"]);
     world.tell(async {
         let says = async |text: &str| world.ask("chat", json!({ "text": text })).await.0;
         let reply = says("Turn on the kitchen light and tell me what time it is.").await;

@@ -5,13 +5,13 @@ mod chat;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use host_sim::zwave::Home;
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::mosquitto::Mosquitto;
-use support::output::Output;
+use support::process::Running;
 use support::{Folder, PATIENCE, wait_for};
 
 const CALL: &str = "hearthwave/qemu/request/tool/call";
@@ -21,8 +21,7 @@ const STACK: usize = 40 * 1024;
 
 /// A running machine. It ends with its owner.
 struct Machine {
-    process: Child,
-    output: Output,
+    firmware: Running,
     listener: UnixListener,
     _folder: Folder,
 }
@@ -38,25 +37,18 @@ impl Machine {
             .map(PathBuf::from)
             .unwrap_or_else(|| root.join("target/riscv32imc-unknown-none-elf/release/hearthwave-qemu"));
         assert!(firmware.exists(), "no firmware; build it with `cargo build --release` in firmware/qemu");
-        let mut process = Command::new(root.join("run"))
-            .arg(firmware)
-            .arg(format!("broker={port}"))
-            .arg(format!("uart=unix:{},server=off", socket.display()))
-            .args(options)
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("QEMU");
-        let output = Output::of(process.stderr.take().expect("a pipe"));
-        Self { process, output, listener, _folder: folder }
+        let mut command = Command::new(root.join("run"));
+        command.arg(firmware).arg(format!("broker={port}")).args(options).stdin(Stdio::null());
+        command.arg(format!("uart=unix:{},server=off", socket.display()));
+        Self { firmware: Running::start(&mut command), listener, _folder: folder }
     }
 
     fn log(&self) -> String {
-        self.output.text()
+        self.firmware.output.text()
     }
 
     fn logs(&self, words: &str) {
-        self.output.has(words);
+        self.firmware.output.has(words);
     }
 
     /// The controller's end of the serial line.
@@ -74,25 +66,6 @@ impl Machine {
     }
 }
 
-impl Drop for Machine {
-    fn drop(&mut self) {
-        let ended = self.process.try_wait().expect("its state");
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        if std::thread::panicking() {
-            eprintln!("the firmware ({ended:?}) said:\n{}", self.log());
-        }
-    }
-}
-
-fn echoes(broker: &Mosquitto, word: &str) {
-    let payload = format!(r#"{{"name":"echo","arguments":{{"word":"{word}"}}}}"#);
-    let reply: Value = serde_json::from_str(&broker.ask(CALL, payload.as_bytes())).expect("JSON");
-    assert_eq!(reply["success"], true, "{reply}");
-    assert_eq!(reply["result"]["echo"]["word"], word);
-    assert_eq!(reply["tool_name"], "echo");
-}
-
 fn waits_for_info(broker: &Mosquitto, is_it: impl Fn(&Value) -> bool) -> Value {
     let mut info = Value::Null;
     wait_for("info", || {
@@ -104,18 +77,16 @@ fn waits_for_info(broker: &Mosquitto, is_it: impl Fn(&Value) -> bool) -> Value {
 
 /// The result of a call that has to succeed.
 fn calls(broker: &Mosquitto, tool: &str, arguments: Value) -> Value {
-    let payload = serde_json::json!({ "name": tool, "arguments": arguments }).to_string();
-    let reply: Value = serde_json::from_str(&broker.ask(CALL, payload.as_bytes())).expect("JSON");
+    let reply = broker.call("qemu", tool, arguments);
     assert_eq!(reply["success"], true, "{reply}");
     reply["result"].clone()
 }
 
 /// Switches a light on, with the names that models use.
 fn switches_on(broker: &Mosquitto) {
-    let arguments = serde_json::json!({ "device_name": "Switch One", "command": "on" });
-    let payload = serde_json::json!({ "name": "control_zwave_device", "arguments": arguments }).to_string();
-    let reply = broker.ask(CALL, payload.as_bytes());
-    assert!(reply.contains("\"success\":true") && reply.contains("Switch One"), "{reply}");
+    let arguments = json!({ "device_name": "Switch One", "command": "on" });
+    let reply = broker.call("qemu", "control_zwave_device", arguments);
+    assert!(reply["success"] == true && reply.to_string().contains("Switch One"), "{reply}");
 }
 
 /// Has the home served on a line, in the background.
@@ -174,25 +145,21 @@ fn the_firmware_remembers_and_its_tools_keep_to_the_stack() {
     let machine = Machine::start(broker.port, &["report=1"]);
     let _line = machine.line();
     assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
-    let json = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
-    let document =
-        serde_json::json!({ "category": "long", "name": "text", "text": "x".repeat(3000) }).to_string();
-    let put = json(&broker.ask("hearthwave/qemu/request/content/put", document.as_bytes()));
+    let document = json!({ "category": "long", "name": "text", "text": "x".repeat(3000) }).to_string();
+    let put = broker.ask("hearthwave/qemu/request/content/put", document.as_bytes());
+    let put: Value = serde_json::from_str(&put).expect("JSON");
     assert_eq!(put["success"], true, "{put}");
     // Enough changes for the store to erase pages.
     for round in 0..40 {
         let value = format!("{round}{}", "v".repeat(400));
-        calls(&broker, "set_feature_flag", serde_json::json!({ "name": "flag", "value": value }));
-        let seen = calls(&broker, "get_project_flag", serde_json::json!({ "name": "flag" }));
+        calls(&broker, "set_feature_flag", json!({ "name": "flag", "value": value }));
+        let seen = calls(&broker, "get_project_flag", json!({ "name": "flag" }));
         assert_eq!(seen["value"], value);
     }
-    let content = calls(&broker, "get_content", serde_json::json!({ "expression": "long/*,hub" }));
+    let content = calls(&broker, "get_content", json!({ "expression": "long/*,hub" }));
     assert_eq!(content["documents"][0]["text"].as_str().map(str::len), Some(3000));
     let deep = format!("{}1{}", "(".repeat(30), ")".repeat(30));
-    assert_eq!(
-        calls(&broker, "math_eval", serde_json::json!({ "expression": deep })),
-        json(r#"{"result":1}"#)
-    );
+    assert_eq!(calls(&broker, "math_eval", json!({ "expression": deep })), json!({ "result": 1 }));
     machine.logs("usage: stack");
     std::thread::sleep(Duration::from_millis(1500));
     let used = machine.stack_used();
@@ -223,7 +190,7 @@ fn the_firmware_boots_serves_and_comes_back() {
 
     // Nobody waited for the controller.
     assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
-    echoes(&broker, "first");
+    broker.echo("qemu", "first");
     let info = waits_for_info(&broker, |info| info["link"] == "ready");
     assert_eq!(info["target"], "qemu");
     assert_eq!(info["controller"]["name"], "simulated-zwave");
@@ -234,7 +201,7 @@ fn the_firmware_boots_serves_and_comes_back() {
     switches_on(&broker);
     let call = home.record().calls().into_iter().next_back().expect("a call");
     let seen = Value::from(call.arguments.expect("arguments"));
-    assert_eq!(seen, serde_json::json!({ "deviceName": "Switch One", "action": "on" }));
+    assert_eq!(seen, json!({ "deviceName": "Switch One", "action": "on" }));
     assert_eq!(home.device("Switch One").expect("it").json()["state"]["on"], true);
 
     // As a person with two terminals would do it.
@@ -254,7 +221,7 @@ fn the_firmware_boots_serves_and_comes_back() {
         let reply: Value = serde_json::from_str(&broker.ask(CALL, payload)).expect("JSON");
         assert_eq!(reply["error_type"], error_type, "{reply}");
     }
-    echoes(&broker, "still there");
+    broker.echo("qemu", "still there");
 
     // The broker is gone for a while.
     broker.kill();
@@ -262,7 +229,7 @@ fn the_firmware_boots_serves_and_comes_back() {
     std::thread::sleep(Duration::from_secs(2));
     broker.restart();
     assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
-    echoes(&broker, "back again");
+    broker.echo("qemu", "back again");
     assert_eq!(waits_for_info(&broker, |info| info["link"] == "ready")["controller"]["tools"], 9);
 
     machine.logs("usage: stack ");
@@ -285,7 +252,7 @@ fn an_echo_call_stays_within_its_budget() {
     std::thread::spawn(move || std::io::copy(&mut line, &mut std::io::sink()));
     assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
     for number in 0..CALLS {
-        echoes(&broker, &number.to_string());
+        broker.echo("qemu", &number.to_string());
     }
     let log = machine.log();
     let microseconds = log
@@ -312,7 +279,7 @@ fn the_firmware_says_what_is_wrong() {
     let mut line = silent.line();
     std::thread::spawn(move || std::io::copy(&mut line, &mut std::io::sink()));
     silent.logs("MCP connection failed after 3 attempts");
-    echoes(&broker, "without a controller");
+    broker.echo("qemu", "without a controller");
     let info = waits_for_info(&broker, |info| info["link"] == "degraded");
     assert_eq!(info["tools"], hub_core::tools::TOOLS.len());
 }

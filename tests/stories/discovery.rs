@@ -1,315 +1,275 @@
 //! The hub gets to know a controller: versions, lists of tools, and what it chats in between.
 
-use std::time::Duration;
+use world::prelude::*;
 
-use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
+use crate::calls::on;
 
-use crate::calls::{a_home, on, tools};
-use crate::world::{World, about_it, log_text, logged};
-
-#[tokio::test(start_paused = true)]
-async fn a_list_that_changes_without_end_does_not_keep_the_hub_from_its_work() {
-    let world = World::new();
-    world
-        .tell(async {
-            let mut controller = world.controller();
-            let mut person = world.person("ann").await;
-            let hello = controller.hears_of("initialize").await;
-            controller.answers(&hello, about_it(&hello["params"]["protocolVersion"])).await;
-            let changed = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}";
-            let start = Instant::now();
-            let mut lists = 0;
-            while start.elapsed() < Duration::from_secs(60) {
-                let list = controller.hears().await;
-                match list["method"].as_str() {
-                    Some("tools/list") => {
-                        lists += 1;
-                        controller.says(changed).await;
-                        controller.answers(&list, json!({ "tools": tools() })).await;
-                        controller.says(changed).await;
-                    }
-                    Some("ping") => controller.answers(&list, json!({})).await,
-                    _ => {}
+#[test]
+fn a_list_that_changes_without_end_does_not_keep_the_hub_from_its_work() {
+    story(async |world| {
+        let mut controller = world.controller();
+        let mut person = world.person("ann").await;
+        controller.says_hello().await;
+        let start = Instant::now();
+        let mut lists = 0;
+        while start.elapsed() < Duration::from_secs(60) {
+            let list = controller.hears().await;
+            match list["method"].as_str() {
+                Some("tools/list") => {
+                    lists += 1;
+                    controller.changes_its_tools().await;
+                    controller.answers(&list, json!({ "tools": zwave_tools() })).await;
+                    controller.changes_its_tools().await;
                 }
-                assert!(lists < 40, "{lists} lists in {:?}", start.elapsed());
+                Some("ping") => controller.answers(&list, json!({})).await,
+                _ => {}
             }
-            person.sees_link("ready").await;
-        })
-        .await;
+            assert!(lists < 40, "{lists} lists in {:?}", start.elapsed());
+        }
+        person.sees_link("ready").await;
+    });
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_controller_that_refuses_every_version_is_an_attempt_that_failed() {
-    let world = World::new();
-    world
-        .tell(async {
-            let mut controller = world.controller();
-            let mut person = world.person("ann").await;
-            let story = async {
-                let mut greetings = 0;
-                loop {
-                    let hello = controller.hears().await;
-                    greetings += 1;
-                    assert!(greetings < 100, "it never gives up");
-                    let supported =
-                        json!({ "supported": ["2025-11-25", "2025-06-18", "2025-03-26", "2026-07-28"] });
-                    controller.refuses(&hello, -32602, "Unsupported protocol version", supported).await;
-                }
-            };
-            tokio::select! {
-                () = story => {}
-                _ = person.sees_link("degraded") => {}
+#[test]
+fn a_controller_that_refuses_every_version_is_an_attempt_that_failed() {
+    story(async |world| {
+        let mut controller = world.controller();
+        let mut person = world.person("ann").await;
+        let story = async {
+            let mut greetings = 0;
+            loop {
+                let hello = controller.hears().await;
+                greetings += 1;
+                assert!(greetings < 100, "it never gives up");
+                let supported =
+                    json!({ "supported": ["2025-11-25", "2025-06-18", "2025-03-26", "2026-07-28"] });
+                controller.refuses(&hello, -32602, "Unsupported protocol version", supported).await;
             }
-            assert!(log_text().contains("MCP connection failed after 3 attempts"), "{}", log_text());
-        })
-        .await;
+        };
+        tokio::select! {
+            () = story => {}
+            _ = person.sees_link("degraded") => {}
+        }
+        assert_logged("MCP connection failed after 3 attempts");
+    });
 }
 
-#[tokio::test(start_paused = true)]
-async fn lines_that_are_too_long_are_named_as_the_reason() {
-    let world = World::new();
-    world
-        .tell(async {
-            let mut controller = world.controller();
-            let mut person = world.person("ann").await;
-            let long = json!([{ "name": "x", "description": "y".repeat(20_000), "inputSchema": {} }]);
-            controller.greets_with(long).await;
-            logged("attempt 1 of 3 failed (its answer is longer than a line may be)").await;
-            controller.greets_with(tools()).await;
-            person.sees_link("ready").await;
-            // A list that grows too long later leaves the old one.
-            controller.says(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}").await;
-            controller
-                .lists(json!([{ "name": "x", "description": "y".repeat(20_000), "inputSchema": {} }]))
-                .await;
-            logged("its list of tools is too long to be read; the one from before counts").await;
-            let start = Instant::now();
-            person.calls("list_devices", json!({}));
-            let call = controller.hears_of("tools/call").await;
-            controller.replies(&call, &"z".repeat(20_000)).await;
-            let reply = person.gets().await;
-            assert_eq!(reply["error_type"], "too_large", "{reply}");
-            assert!(reply["instruction"].as_str().expect("words").contains("Do not repeat"), "{reply}");
-            assert_eq!(start.elapsed(), Duration::from_secs(30));
-        })
-        .await;
+#[test]
+fn lines_that_are_too_long_are_named_as_the_reason() {
+    story(async |world| {
+        let mut controller = world.controller();
+        let mut person = world.person("ann").await;
+        let long = json!([{ "name": "x", "description": "y".repeat(20_000), "inputSchema": {} }]);
+        controller.greets_with(long.clone()).await;
+        logged("attempt 1 of 3 failed (its answer is longer than a line may be)").await;
+        controller.greets_with(zwave_tools()).await;
+        person.sees_link("ready").await;
+        // A list that grows too long later leaves the old one.
+        controller.changes_its_tools().await;
+        controller.lists(long).await;
+        logged("its list of tools is too long to be read; the one from before counts").await;
+        let start = Instant::now();
+        person.calls("list_devices", json!({}));
+        controller.serves(&"z".repeat(20_000)).await;
+        let reply = person.result().await;
+        assert_refused(&reply, "too_large", "");
+        assert_contains(&reply["instruction"], "Do not repeat");
+        assert_eq!(start.elapsed(), Duration::from_secs(30));
+    });
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_controller_that_restarts_unseen_is_noticed_at_the_next_call() {
-    let world = World::new();
-    world
-        .tell(async {
-            let (mut controller, mut person) = a_home(&world).await;
-            person.calls("list_devices", json!({}));
-            let call = controller.hears_of("tools/call").await;
-            controller
-                .refuses(&call, -32600, "Received request before initialization was complete", Value::Null)
-                .await;
-            assert!(person.gets().await["error"].as_str().expect("words").contains("before initialization"));
-            let list = controller.hears_of("tools/list").await;
-            controller
-                .refuses(&list, -32600, "Received request before initialization was complete", Value::Null)
-                .await;
-            controller.greets_with(tools()).await;
-            sleep(Duration::from_millis(1)).await;
-            person.calls("list_devices", json!({}));
-            let call = controller.hears_of("tools/call").await;
-            controller.replies(&call, "here").await;
-            assert_eq!(person.gets().await["result"], "here");
-        })
-        .await;
+#[test]
+fn a_controller_that_restarts_unseen_is_noticed_at_the_next_call() {
+    story(async |world| {
+        let (mut controller, mut person) = world.connected().await;
+        let words = "Received request before initialization was complete";
+        person.calls("list_devices", json!({}));
+        let call = controller.hears_call().await;
+        controller.refuses(&call, -32600, words, Value::Null).await;
+        assert_contains(&person.result().await["error"], "before initialization");
+        let list = controller.hears_of("tools/list").await;
+        controller.refuses(&list, -32600, words, Value::Null).await;
+        controller.greets_with(zwave_tools()).await;
+        sleep(Duration::from_millis(1)).await;
+        person.calls("list_devices", json!({}));
+        controller.serves("here").await;
+        assert_eq!(person.result().await["result"], "here");
+    });
 }
 
-#[tokio::test(start_paused = true)]
-async fn tools_that_cannot_be_used_are_left_out_by_name_and_the_rest_works() {
-    let world = World::new();
-    world
-        .tell(async {
-            let mut controller = world.controller();
-            let mut person = world.person("ann").await;
-            let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
-            let huge = json!({ "name": "huge", "description": "x".repeat(15_000), "inputSchema": { "type": "object" } });
-            let good = json!({ "name": "good", "description": "Ä \"q\"", "inputSchema": { "type": "object", "x-odd": "x" } });
-            let list = json!([
-                tool("a.b"), tool(""), tool(&"n".repeat(65)), tool("hub_echo"), json!({ "inputSchema": {} }), json!(7),
-                json!({ "name": "odd", "inputSchema": [] }), good, json!({ "name": "bare" }),
-            ]);
-            let hello = controller.hears_of("initialize").await;
-            controller.answers(&hello, about_it(&hello["params"]["protocolVersion"])).await;
-            // A known server says so before the handshake has ended.
-            controller.says(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}").await;
-            // So the list is asked for twice.
-            for _ in 0..2 {
-                let first = controller.hears_of("tools/list").await;
-                controller.answers(&first, json!({ "tools": list, "nextCursor": "p2" })).await;
-                let second = controller.hears_of("tools/list").await;
-                assert_eq!(second["params"]["cursor"], "p2");
-                controller.answers(&second, json!({ "tools": [huge] })).await;
-            }
-            let info = person.sees_link("ready").await;
-            assert_eq!((&info["controller"]["tools"], &info["controller"]["left_out"]), (&json!(3), &json!(7)), "{info}");
-            for words in [
-                "its tool a.b is left out: providers refuse its name",
-                "its tool hub_echo is left out: the hub has a tool of that name itself",
-                "its tool odd is left out: its schema is not an object",
-                "a tool without a name is left out",
-                "7 of its tools cannot be used",
-                "good has a schema with x-odd, which is not checked",
-            ] {
-                assert!(log_text().contains(words), "{words} is not in:\n{}", log_text());
-            }
-            for name in ["good", "bare", "huge"] {
-                person.calls(name, json!({}));
-                let call = controller.hears_of("tools/call").await;
-                assert_eq!(call["params"]["name"], name);
-                controller.replies(&call, name).await;
-                assert_eq!(person.gets().await["result"], name);
-            }
-            // The list changes: what does not fit beside the rest is said, what is gone is gone.
-            controller.says(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}").await;
-            let large = |name: &str| json!({ "name": name, "description": "y".repeat(6000), "inputSchema": { "type": "object" } });
-            controller.lists(json!([large("l1"), large("l2")])).await;
-            sleep(Duration::from_millis(1)).await;
-            for name in ["l1", "l2"] {
-                person.calls(name, json!({}));
-                let call = controller.hears_of("tools/call").await;
-                controller.replies(&call, name).await;
-                assert_eq!(person.gets().await["result"], name, "the new texts fit where the old ones were");
-            }
-            let many: Vec<_> = (0..70).map(|number| tool(&format!("t{number}"))).collect();
-            controller.says(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}").await;
-            controller.lists(json!(many)).await;
-            logged("its tool t69 is left out: there are too many tools").await;
-            person.calls("good", json!({}));
-            assert_eq!(person.gets().await["error_type"], "not_found");
-            person.calls("t0", json!({}));
-            controller.hears_of("tools/call").await;
-        })
-        .await;
+#[test]
+fn tools_that_cannot_be_used_are_left_out_by_name_and_the_rest_works() {
+    story(async |world| {
+        let mut controller = world.controller();
+        let mut person = world.person("ann").await;
+        let huge =
+            json!({ "name": "huge", "description": "x".repeat(15_000), "inputSchema": { "type": "object" } });
+        let good = json!({ "name": "good", "description": "Ä \"q\"", "inputSchema": { "type": "object", "x-odd": "x" } });
+        let list = json!([
+            a_tool("a.b"),
+            a_tool(""),
+            a_tool(&"n".repeat(65)),
+            a_tool("hub_echo"),
+            json!({ "inputSchema": {} }),
+            json!(7),
+            json!({ "name": "odd", "inputSchema": [] }),
+            good,
+            json!({ "name": "bare" }),
+        ]);
+        controller.says_hello().await;
+        // A known server says so before the handshake has ended.
+        controller.changes_its_tools().await;
+        // So the list is asked for twice.
+        for _ in 0..2 {
+            let first = controller.hears_of("tools/list").await;
+            controller.answers(&first, json!({ "tools": list, "nextCursor": "p2" })).await;
+            let second = controller.hears_of("tools/list").await;
+            assert_eq!(second["params"]["cursor"], "p2");
+            controller.answers(&second, json!({ "tools": [huge] })).await;
+        }
+        let info = person.sees_link("ready").await;
+        assert_eq!(
+            (&info["controller"]["tools"], &info["controller"]["left_out"]),
+            (&json!(3), &json!(7)),
+            "{info}"
+        );
+        for words in [
+            "its tool a.b is left out: providers refuse its name",
+            "its tool hub_echo is left out: the hub has a tool of that name itself",
+            "its tool odd is left out: its schema is not an object",
+            "a tool without a name is left out",
+            "7 of its tools cannot be used",
+            "good has a schema with x-odd, which is not checked",
+        ] {
+            assert_logged(words);
+        }
+        for name in ["good", "bare", "huge"] {
+            person.calls(name, json!({}));
+            let call = controller.hears_call().await;
+            assert_eq!(call["params"]["name"], name);
+            controller.replies(&call, name).await;
+            assert_eq!(person.result().await["result"], name);
+        }
+        // The list changes: what does not fit beside the rest is said, what is gone is gone.
+        controller.changes_its_tools().await;
+        let large = |name: &str| json!({ "name": name, "description": "y".repeat(6000), "inputSchema": { "type": "object" } });
+        controller.lists(json!([large("l1"), large("l2")])).await;
+        sleep(Duration::from_millis(1)).await;
+        for name in ["l1", "l2"] {
+            person.calls(name, json!({}));
+            controller.serves(name).await;
+            assert_eq!(person.result().await["result"], name, "the new texts fit where the old ones were");
+        }
+        let many: Vec<_> = (0..70).map(|number| a_tool(&format!("t{number}"))).collect();
+        controller.changes_its_tools().await;
+        controller.lists(json!(many)).await;
+        logged("its tool t69 is left out: there are too many tools").await;
+        assert_refused(&person.uses("good", json!({})).await, "not_found", "");
+        person.calls("t0", json!({}));
+        controller.hears_call().await;
+    });
 }
 
-#[tokio::test(start_paused = true)]
-async fn annotations_are_kept_and_listed() {
-    let world = World::new();
-    world
-        .tell(async {
-            let (_controller, mut person) = a_home(&world).await;
-            let allowed = json!({ "allowed": ["control_zwave_device", "list_devices"] }).to_string();
-            person.asks(crate::world::Request::new("tool/list", allowed.as_bytes()));
-            let list = person.hears("hearthwave/story/response/tool/list").await.json();
-            assert_eq!(list["tools"][0]["inputSchema"], tools()[0]["inputSchema"]);
-            assert_eq!(list["tools"][0]["description"], "Controls a device.");
-            assert_eq!(
-                list["tools"][0]["annotations"],
-                json!({ "destructiveHint": false, "readOnlyHint": false })
-            );
-            assert_eq!(list["tools"][1]["annotations"], json!({ "readOnlyHint": true }));
-        })
-        .await;
+#[test]
+fn annotations_are_kept_and_listed() {
+    story(async |world| {
+        let (_controller, mut person) = world.connected().await;
+        let allowed = json!({ "allowed": ["control_zwave_device", "list_devices"] });
+        let list = person.asks("tool/list", allowed).await;
+        assert_eq!(list["tools"][0]["inputSchema"], zwave_tools()[0]["inputSchema"]);
+        assert_eq!(list["tools"][0]["description"], "Controls a device.");
+        assert_eq!(
+            list["tools"][0]["annotations"],
+            json!({ "destructiveHint": false, "readOnlyHint": false })
+        );
+        assert_eq!(list["tools"][1]["annotations"], json!({ "readOnlyHint": true }));
+    });
 }
 
-#[tokio::test(start_paused = true)]
-async fn what_the_controller_logs_is_in_the_hubs_log() {
-    let world = World::new();
-    world
-        .tell(async {
-            let (mut controller, _person) = a_home(&world).await;
-            for (level, data) in [
-                ("debug", json!("d1")),
-                ("info", json!("i1")),
-                ("warning", json!("node 7 is \"dead\"")),
-                ("error", json!({ "code": 5 })),
-                ("odd", json!([1])),
-            ] {
-                let params = json!({ "level": level, "data": data });
-                let message =
-                    json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params });
-                controller.says(message.to_string().as_bytes()).await;
-            }
-            logged("INFO controller says: [1]").await;
-            for words in [
-                "DEBUG controller says: d1",
-                "INFO controller says: i1",
-                "WARN controller says: node 7 is \"dead\"",
-                "ERROR controller says: {\"code\":5}",
-            ] {
-                assert!(log_text().contains(words), "{}", log_text());
-            }
-        })
-        .await;
+#[test]
+fn what_the_controller_logs_is_in_the_hubs_log() {
+    story(async |world| {
+        let (mut controller, _person) = world.connected().await;
+        for (level, data) in [
+            ("debug", json!("d1")),
+            ("info", json!("i1")),
+            ("warning", json!("node 7 is \"dead\"")),
+            ("error", json!({ "code": 5 })),
+            ("odd", json!([1])),
+        ] {
+            controller.notifies("message", json!({ "level": level, "data": data })).await;
+        }
+        logged("INFO controller says: [1]").await;
+        for words in [
+            "DEBUG controller says: d1",
+            "INFO controller says: i1",
+            "WARN controller says: node 7 is \"dead\"",
+            "ERROR controller says: {\"code\":5}",
+        ] {
+            assert_logged(words);
+        }
+    });
 }
 
 /// A controller that speaks only one version of MCP, and says so in one way or the other.
-#[tokio::test(start_paused = true)]
-async fn every_version_with_a_handshake_is_spoken() {
+#[test]
+fn every_version_with_a_handshake_is_spoken() {
     for version in hub_core::link::VERSIONS {
-        let world = World::new();
-        world
-            .tell(async {
-                let mut controller = world.controller();
-                let mut person = world.person("ann").await;
-                let hello = controller.hears_of("initialize").await;
-                assert_eq!(hello["params"]["protocolVersion"], hub_core::link::VERSIONS[0]);
-                if hello["params"]["protocolVersion"] == version {
-                    controller.answers(&hello, about_it(&json!(version))).await;
-                } else {
-                    let supported = json!({ "supported": [version], "requested": "x" });
-                    controller.refuses(&hello, -32602, "Unsupported protocol version", supported).await;
-                    let start = Instant::now();
-                    let hello = controller.hears_of("initialize").await;
-                    assert_eq!(hello["params"]["protocolVersion"], version);
-                    assert_eq!(start.elapsed(), Duration::ZERO, "that is no failed attempt");
-                    controller.answers(&hello, about_it(&json!(version))).await;
-                }
-                controller.lists(tools()).await;
-                person.sees_link("ready").await;
-            })
-            .await;
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_version_that_the_hub_does_not_speak_is_named() {
-    let world = World::new();
-    world
-        .tell(async {
-            let mut controller = world.controller();
-            let hello = controller.hears_of("initialize").await;
-            controller.answers(&hello, about_it(&json!("1999-01-01"))).await;
-            logged("it wants MCP 1999-01-01, which the hub does not speak").await;
-            logged("attempt 1 of 3 failed (it speaks another version of MCP)").await;
-        })
-        .await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_controller_without_a_handshake_is_spoken_to_without_one() {
-    let world = World::new();
-    world
-        .tell(async {
+        story(async |world| {
             let mut controller = world.controller();
             let mut person = world.person("ann").await;
             let hello = controller.hears_of("initialize").await;
-            controller.refuses(&hello, -32601, "Method not found", Value::Null).await;
-            let meta = |request: &Value| {
-                request["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].clone()
-            };
-            let discover = controller.hears_of("server/discover").await;
-            assert_eq!(meta(&discover), "2026-07-28");
-            controller.answers(&discover, about_it(&json!("2026-07-28"))).await;
-            let list = controller.hears_of("tools/list").await;
-            assert_eq!(meta(&list), "2026-07-28");
-            controller.answers(&list, json!({ "tools": tools() })).await;
+            assert_eq!(hello["params"]["protocolVersion"], hub_core::link::VERSIONS[0]);
+            if hello["params"]["protocolVersion"] == version {
+                controller.answers(&hello, about_it(&json!(version))).await;
+            } else {
+                let supported = json!({ "supported": [version], "requested": "x" });
+                controller.refuses(&hello, -32602, "Unsupported protocol version", supported).await;
+                let start = Instant::now();
+                let hello = controller.hears_of("initialize").await;
+                assert_eq!(hello["params"]["protocolVersion"], version);
+                assert_eq!(start.elapsed(), Duration::ZERO, "that is no failed attempt");
+                controller.answers(&hello, about_it(&json!(version))).await;
+            }
+            controller.lists(zwave_tools()).await;
             person.sees_link("ready").await;
-            person.calls("control_zwave_device", on());
-            let call = controller.hears_of("tools/call").await;
-            assert_eq!(meta(&call), "2026-07-28");
-            assert_eq!(call["params"]["name"], "control_zwave_device");
-            assert_eq!(call["params"]["arguments"], json!({ "deviceName": "Switch One", "action": "on" }));
-            controller.replies(&call, "on").await;
-            assert_eq!(person.gets().await["result"], "on");
-        })
-        .await;
+        });
+    }
+}
+
+#[test]
+fn a_version_that_the_hub_does_not_speak_is_named() {
+    story(async |world| {
+        let mut controller = world.controller();
+        let hello = controller.hears_of("initialize").await;
+        controller.answers(&hello, about_it(&json!("1999-01-01"))).await;
+        logged("it wants MCP 1999-01-01, which the hub does not speak").await;
+        logged("attempt 1 of 3 failed (it speaks another version of MCP)").await;
+    });
+}
+
+#[test]
+fn a_controller_without_a_handshake_is_spoken_to_without_one() {
+    story(async |world| {
+        let mut controller = world.controller();
+        let mut person = world.person("ann").await;
+        let hello = controller.hears_of("initialize").await;
+        controller.refuses(&hello, -32601, "Method not found", Value::Null).await;
+        let meta =
+            |request: &Value| request["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].clone();
+        let discover = controller.hears_of("server/discover").await;
+        assert_eq!(meta(&discover), "2026-07-28");
+        controller.answers(&discover, about_it(&json!("2026-07-28"))).await;
+        let list = controller.hears_of("tools/list").await;
+        assert_eq!(meta(&list), "2026-07-28");
+        controller.answers(&list, json!({ "tools": zwave_tools() })).await;
+        person.sees_link("ready").await;
+        person.calls("control_zwave_device", on());
+        let call = controller.hears_call().await;
+        assert_eq!(meta(&call), "2026-07-28");
+        assert_eq!(call["params"]["name"], "control_zwave_device");
+        assert_eq!(call["params"]["arguments"], json!({ "deviceName": "Switch One", "action": "on" }));
+        controller.replies(&call, "on").await;
+        assert_eq!(person.result().await["result"], "on");
+    });
 }

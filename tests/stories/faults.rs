@@ -2,14 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use host_sim::flash::MemoryFlash;
-use host_sim::link;
 use host_sim::zwave::{Fault, Home};
 use hub_core::limits;
-use serde_json::{Value, json};
-use tokio::time::{Duration, sleep};
-
-use crate::world::{Request, World};
+use world::prelude::*;
 
 /// How many calls a story makes.
 const CALLS: usize = 10_000;
@@ -44,18 +39,10 @@ fn spelling(number: usize) -> (String, String) {
     (device.collect(), ["on", "off", "toggle"][number % 3].into())
 }
 
-#[tokio::test(start_paused = true)]
-async fn ten_thousand_calls_over_a_bad_line_are_each_answered_once_and_done_at_most_once() {
-    let world = World::new();
+#[test]
+fn ten_thousand_calls_over_a_bad_line_are_each_answered_once_and_done_at_most_once() {
     let home = Home::fast(11);
-    let hub = host_sim::hub::run(
-        &world.settings,
-        link::to_home(&home),
-        host_sim::network::Network::Memory(world.server()),
-        MemoryFlash::default(),
-        5,
-    );
-    let story = async {
+    let answers = Setup::new().home(&home).seed(5).story(async |world| {
         let mut person = world.person("ann").await;
         person.sees_link("ready").await;
         for (fault, rate) in RATES {
@@ -70,13 +57,10 @@ async fn ten_thousand_calls_over_a_bad_line_are_each_answered_once_and_done_at_m
                 let arguments = json!({ "device_name": device, "command": action });
                 let call =
                     json!({ "name": "control_zwave_device", "arguments": arguments, "transaction": asked });
-                person.asks(Request {
-                    response: Some("reply/calls"),
-                    ..Request::new("tool/call", call.to_string().as_bytes())
-                });
+                person.publish(person.request("tool/call", call.to_string()).reply_to("reply/calls"));
                 asked += 1;
             }
-            let reply = person.hears("reply/calls").await.json();
+            let reply = person.hears_at("reply/calls").await.json();
             let number = reply["transaction"].as_u64().unwrap_or_else(|| panic!("whose is {reply}")) as usize;
             if matches!(reply["error_type"].as_str(), Some("not_found" | "unavailable")) {
                 // While the controller is away; a person would wait, too.
@@ -87,15 +71,10 @@ async fn ten_thousand_calls_over_a_bad_line_are_each_answered_once_and_done_at_m
         }
         home.faults().clear();
         // What is late is here now.
-        let late = person.hears_all("reply/calls").await;
+        let late = person.hears_all_at("reply/calls").await;
         assert!(late.is_empty(), "{} answers too many", late.len());
         answers
-    };
-    let answers = tokio::select! {
-        biased;
-        never = hub => never,
-        answers = story => answers,
-    };
+    });
 
     assert_eq!(answers.len(), CALLS, "everybody was answered");
     assert!(answers.values().all(|replies| replies.len() == 1), "somebody was answered twice");

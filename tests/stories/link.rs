@@ -1,225 +1,177 @@
 //! The controller comes and goes, and says what it likes.
 
-use std::time::Duration;
-
+use host_sim::zwave::Home;
 use hub_core::limits;
-use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
+use world::prelude::*;
 
-use crate::world::{World, log_text, logged};
-
-#[tokio::test(start_paused = true)]
-async fn the_controller_is_greeted_and_announced() {
-    let world = World::new();
-    world
-        .tell(async {
-            let mut controller = world.controller();
-            let mut person = world.person("ann").await;
-            person.sees_online().await;
-            controller.greets().await;
-            let info = person.sees_link("ready").await;
-            assert_eq!(info["controller"]["name"], "played");
-            assert_eq!(info["controller"]["tools"], 2);
-        })
-        .await;
+#[test]
+fn the_controller_is_greeted_and_announced() {
+    story(async |world| {
+        let mut controller = world.controller();
+        let mut person = world.person("ann").await;
+        controller.greets().await;
+        let info = person.sees_link("ready").await;
+        assert_eq!(info["controller"]["name"], "played");
+        assert_eq!(info["controller"]["tools"], 2);
+    });
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_real_sdk_is_greeted_too() {
-    let world = World::new();
-    world
-        .tell(async {
-            let controller = world.controller();
-            let mut person = world.person("ann").await;
-            tokio::spawn(host_sim::zwave::Home::default().serve(controller.into_stream()));
-            let info = person.sees_link("ready").await;
-            assert_eq!(info["controller"]["name"], "simulated-zwave");
-            assert_eq!(info["controller"]["tools"], 9);
-            // Through many pings.
-            sleep(Duration::from_secs(600)).await;
-            person.gets_an_echo().await;
-            assert!(!log_text().contains("controller: lost"), "{}", log_text());
-        })
-        .await;
+#[test]
+fn the_real_sdk_is_greeted_too() {
+    Setup::new().home(&Home::default()).story(async |world| {
+        let mut person = world.person("ann").await;
+        let info = person.sees_link("ready").await;
+        assert_eq!(info["controller"]["name"], "simulated-zwave");
+        assert_eq!(info["controller"]["tools"], 9);
+        // Through many pings.
+        sleep(Duration::from_secs(600)).await;
+        person.gets_an_echo().await;
+        assert_not_logged("controller: lost");
+    });
 }
 
 /// spec: gateway-34
-#[tokio::test(start_paused = true)]
-async fn a_controller_that_answers_is_ready_at_the_first_attempt() {
-    let world = World::new();
-    world
-        .tell(async {
-            let start = Instant::now();
-            let mut controller = world.controller();
-            let mut person = world.person("ann").await;
-            controller.greets().await;
-            let info = person.sees_link("ready").await;
-            assert!(start.elapsed() < Duration::from_millis(100), "{:?}", start.elapsed());
-            assert_eq!(info["controller"]["tools"], 2);
-            person.calls("two", json!({}));
-            let call = controller.hears_of("tools/call").await;
-            controller.replies(&call, "done").await;
-            assert_eq!(person.gets().await["result"], "done");
-            assert!(!log_text().contains("attempt"), "{}", log_text());
-        })
-        .await;
+#[test]
+fn a_controller_that_answers_is_ready_at_the_first_attempt() {
+    story(async |world| {
+        let start = Instant::now();
+        let mut controller = world.controller();
+        let mut person = world.person("ann").await;
+        controller.greets().await;
+        let info = person.sees_link("ready").await;
+        assert!(start.elapsed() < Duration::from_millis(100), "{:?}", start.elapsed());
+        assert_eq!(info["controller"]["tools"], 2);
+        person.calls("two", json!({}));
+        controller.serves("done").await;
+        assert_eq!(person.result().await["result"], "done");
+        assert_not_logged("attempt");
+    });
 }
 
 /// spec: gateway-35
-#[tokio::test(start_paused = true)]
-async fn a_controller_that_answers_the_second_attempt_is_ready_then() {
-    let world = World::new();
-    world
-        .tell(async {
-            let mut controller = world.controller();
-            let mut person = world.person("ann").await;
-            let first = controller.hears_of("initialize").await;
-            let start = Instant::now();
-            controller.refuses(&first, -32000, "the broker is restarting", Value::Null).await;
-            controller.greets().await;
-            assert_eq!(start.elapsed(), Duration::from_millis(2000), "the second attempt");
-            let info = person.sees_link("ready").await;
-            assert_eq!(info["controller"]["tools"], 2);
-            assert!(
-                log_text().contains("attempt 1 of 3 failed (it refused); again in 2 s"),
-                "{}",
-                log_text()
-            );
-            assert!(log_text().contains("refuses with \"the broker is restarting\""), "{}", log_text());
-            assert!(log_text().contains("MCP connection succeeded on attempt 2"), "{}", log_text());
-        })
-        .await;
+#[test]
+fn a_controller_that_answers_the_second_attempt_is_ready_then() {
+    story(async |world| {
+        let mut controller = world.controller();
+        let mut person = world.person("ann").await;
+        let first = controller.hears_of("initialize").await;
+        let start = Instant::now();
+        controller.refuses(&first, -32000, "the broker is restarting", Value::Null).await;
+        controller.greets().await;
+        assert_eq!(start.elapsed(), Duration::from_millis(2000), "the second attempt");
+        let info = person.sees_link("ready").await;
+        assert_eq!(info["controller"]["tools"], 2);
+        assert_logged("attempt 1 of 3 failed (it refused); again in 2 s");
+        assert_logged("refuses with \"the broker is restarting\"");
+        assert_logged("MCP connection succeeded on attempt 2");
+    });
 }
 
 /// spec: gateway-37, gateway-41
-#[tokio::test(start_paused = true)]
-async fn attempts_are_made_when_the_limits_say_so() {
-    let world = World::new();
-    world
-        .tell(async {
-            let mut controller = world.controller();
-            let mut at = Vec::new();
-            let start = Instant::now();
-            for _ in 0..limits::LINK_ATTEMPTS.len() + 2 {
-                let hello = controller.hears_of("initialize").await;
-                at.push(start.elapsed());
-                controller.refuses(&hello, -32000, "not now", Value::Null).await;
-            }
-            // Every number is in one place.
-            let mut expected = Vec::new();
-            let mut sum = Duration::ZERO;
-            for delay in limits::LINK_ATTEMPTS.into_iter().chain([limits::LINK_SLOW_RETRY; 2]) {
-                sum += Duration::from(delay);
-                expected.push(sum);
-            }
-            assert_eq!(at, expected);
-            assert_eq!(at[..3], [0, 2000, 6000].map(Duration::from_millis));
-            for words in [
-                "attempt 1 of 3 failed (it refused); again in 2 s",
-                "attempt 2 of 3 failed (it refused); again in 4 s",
-            ] {
-                assert!(log_text().contains(words), "{}", log_text());
-            }
-        })
-        .await;
+#[test]
+fn attempts_are_made_when_the_limits_say_so() {
+    story(async |world| {
+        let mut controller = world.controller();
+        let mut at = Vec::new();
+        let start = Instant::now();
+        for _ in 0..limits::LINK_ATTEMPTS.len() + 2 {
+            let hello = controller.hears_of("initialize").await;
+            at.push(start.elapsed());
+            controller.refuses(&hello, -32000, "not now", Value::Null).await;
+        }
+        // Every number is in one place.
+        let mut expected = Vec::new();
+        let mut sum = Duration::ZERO;
+        for delay in limits::LINK_ATTEMPTS.into_iter().chain([limits::LINK_SLOW_RETRY; 2]) {
+            sum += Duration::from(delay);
+            expected.push(sum);
+        }
+        assert_eq!(at, expected);
+        assert_eq!(at[..3], [0, 2000, 6000].map(Duration::from_millis));
+        assert_logged("attempt 1 of 3 failed (it refused); again in 2 s");
+        assert_logged("attempt 2 of 3 failed (it refused); again in 4 s");
+    });
 }
 
 /// spec: gateway-36, gateway-39
-#[tokio::test(start_paused = true)]
-async fn a_controller_that_cannot_be_reached_is_reported_with_what_to_do() {
-    let world = World::new();
-    world
-        .tell(async {
-            let mut controller = world.controller();
-            let mut person = world.person("ann").await;
-            person.sees_online().await;
-            controller.says(b"Error: Cannot find module 'zwave-js'").await;
-            controller.says(b"    at Module.load (node:internal)").await;
-            let notice = person.hears("hearthwave/story/log").await.json();
-            assert_eq!(notice["level"], "error");
-            let text = notice["text"].as_str().expect("words").to_owned();
-            for words in [
-                "MCP connection failed after 3 attempts",
-                "no answer",
-                "It said last: \"    at Module.load (node:internal)\"",
-                "Check: the controller's power, RX and TX",
-                "local tools only",
-                "every 30 s",
-            ] {
-                assert!(text.contains(words), "{words} is not in: {text}");
-            }
-            let log = log_text();
-            for words in [
-                "ERROR controller: MCP connection failed after 3 attempts",
-                "ERROR controller:   reason: no answer",
-                "ERROR controller:   it said: Error: Cannot find module 'zwave-js'",
-                "ERROR controller:   check: the controller's power",
-                "WARN controller: continuing with local tools only (datetime, volume, search,",
-            ] {
-                assert!(log.contains(words), "{words} is not in:\n{log}");
-            }
-            person.gets_an_echo().await;
-            person.calls("two", json!({}));
-            let reply = person.gets().await;
-            assert_eq!(reply["error"], "Tool 'two' not found");
-            assert!(
-                reply["message"].as_str().expect("words").contains("controller is not connected"),
-                "{reply}"
-            );
-        })
-        .await;
+#[test]
+fn a_controller_that_cannot_be_reached_is_reported_with_what_to_do() {
+    story(async |world| {
+        let mut controller = world.controller();
+        let mut person = world.person("ann").await;
+        controller.says(b"Error: Cannot find module 'zwave-js'").await;
+        controller.says(b"    at Module.load (node:internal)").await;
+        let notice = person.hears("log").await.json();
+        assert_eq!(notice["level"], "error");
+        let text = notice["text"].as_str().expect("words").to_owned();
+        for words in [
+            "MCP connection failed after 3 attempts",
+            "no answer",
+            "It said last: \"    at Module.load (node:internal)\"",
+            "Check: the controller's power, RX and TX",
+            "local tools only",
+            "every 30 s",
+        ] {
+            assert!(text.contains(words), "{words} is not in: {text}");
+        }
+        for words in [
+            "ERROR controller: MCP connection failed after 3 attempts",
+            "ERROR controller:   reason: no answer",
+            "ERROR controller:   it said: Error: Cannot find module 'zwave-js'",
+            "ERROR controller:   check: the controller's power",
+            "WARN controller: continuing with local tools only (datetime, volume, search,",
+        ] {
+            assert_logged(words);
+        }
+        person.gets_an_echo().await;
+        let reply = person.uses("two", json!({})).await;
+        assert_eq!(reply["error"], "Tool 'two' not found");
+        assert_contains(&reply["message"], "controller is not connected");
+    });
 }
 
 /// spec: gateway-40
-#[tokio::test(start_paused = true)]
-async fn a_controller_that_never_answers_keeps_nobody_waiting() {
-    let world = World::new();
-    world
-        .tell(async {
-            let mut person = world.person("ann").await;
-            let start = Instant::now();
-            person.sees_online().await;
-            person.gets_an_echo().await;
-            assert!(start.elapsed() < Duration::from_millis(100), "{:?}", start.elapsed());
-            person.sees_link("degraded").await;
-            person.gets_an_echo().await;
-            // Much later somebody plugs it in.
-            sleep(Duration::from_secs(1000)).await;
-            let mut controller = world.controller();
-            controller.comes_late().await;
-            controller.greets().await;
-            person.sees_link("ready").await;
-            let mut text = String::new();
-            while !text.contains("connected again, with 2 tools") {
-                text = person.hears("hearthwave/story/log").await.json().to_string();
-            }
-        })
-        .await;
+#[test]
+fn a_controller_that_never_answers_keeps_nobody_waiting() {
+    story(async |world| {
+        let start = Instant::now();
+        let mut person = world.person("ann").await;
+        person.gets_an_echo().await;
+        assert!(start.elapsed() < Duration::from_millis(100), "{:?}", start.elapsed());
+        person.sees_link("degraded").await;
+        person.gets_an_echo().await;
+        // Much later somebody plugs it in.
+        sleep(Duration::from_secs(1000)).await;
+        let mut controller = world.controller();
+        controller.comes_late().await;
+        controller.greets().await;
+        person.sees_link("ready").await;
+        let mut text = String::new();
+        while !text.contains("connected again, with 2 tools") {
+            text = person.hears("log").await.json().to_string();
+        }
+    });
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_controller_that_dies_is_noticed_and_welcomed_back() {
-    let world = World::new();
-    world
-        .tell(async {
-            let mut controller = world.controller();
-            let mut person = world.person("ann").await;
-            controller.greets().await;
-            person.sees_link("ready").await;
-            // It says nothing more, not even to a ping.
-            controller.hears_of("ping").await;
-            let info = person.sees_link("connecting").await;
-            assert!(info["controller"].is_null());
-            controller.greets().await;
-            person.sees_link("ready").await;
-        })
-        .await;
+#[test]
+fn a_controller_that_dies_is_noticed_and_welcomed_back() {
+    story(async |world| {
+        let mut controller = world.controller();
+        let mut person = world.person("ann").await;
+        controller.greets().await;
+        person.sees_link("ready").await;
+        // It says nothing more, not even to a ping.
+        controller.hears_of("ping").await;
+        let info = person.sees_link("connecting").await;
+        assert!(info["controller"].is_null());
+        controller.greets().await;
+        person.sees_link("ready").await;
+    });
 }
 
 /// spec: gateway-25, gateway-26
-#[tokio::test(start_paused = true)]
-async fn noise_on_the_line_is_said_and_survived() {
-    let world = World::new();
+#[test]
+fn noise_on_the_line_is_said_and_survived() {
     let noise: &[(Vec<u8>, &str)] = &[
         (b"Z-Wave JS Server starting...".to_vec(), "not JSON-RPC: Z-Wave JS Server starting..."),
         (b"\xff\xfe\x80 garbage \xc3".to_vec(), "not JSON-RPC: \u{fffd}\u{fffd}\u{fffd} garbage \u{fffd}"),
@@ -232,42 +184,37 @@ async fn noise_on_the_line_is_said_and_survived() {
         (b"\r".to_vec(), ""),
         (b"".to_vec(), ""),
     ];
-    world
-        .tell(async {
-            let mut controller = world.controller();
-            let mut person = world.person("ann").await;
-            for (line, words) in noise {
-                controller.says(line).await;
-                logged(words).await;
-            }
-            controller.greets().await;
-            person.sees_link("ready").await;
-            for (line, _) in noise {
-                controller.says(line).await;
-            }
-            controller.says(b"{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"ping\"}").await;
-            let mut answer = controller.hears().await;
-            while answer["id"] != "q" {
-                answer = controller.hears().await;
-            }
-            assert_eq!(answer["result"], serde_json::json!({}));
-            person.gets_an_echo().await;
-        })
-        .await;
+    story(async |world| {
+        let mut controller = world.controller();
+        let mut person = world.person("ann").await;
+        for (line, words) in noise {
+            controller.says(line).await;
+            logged(words).await;
+        }
+        controller.greets().await;
+        person.sees_link("ready").await;
+        for (line, _) in noise {
+            controller.says(line).await;
+        }
+        controller.says(b"{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"ping\"}").await;
+        let mut answer = controller.hears().await;
+        while answer["id"] != "q" {
+            answer = controller.hears().await;
+        }
+        assert_eq!(answer["result"], serde_json::json!({}));
+        person.gets_an_echo().await;
+    });
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_closed_line_is_tried_again_for_ever() {
-    let world = World::new();
-    world
-        .tell(async {
-            drop(world.controller());
-            let mut person = world.person("ann").await;
-            person.sees_link("degraded").await;
-            sleep(Duration::from_secs(3600)).await;
-            person.gets_an_echo().await;
-        })
-        .await;
+#[test]
+fn a_closed_line_is_tried_again_for_ever() {
+    story(async |world| {
+        drop(world.controller());
+        let mut person = world.person("ann").await;
+        person.sees_link("degraded").await;
+        sleep(Duration::from_secs(3600)).await;
+        person.gets_an_echo().await;
+    });
     // A closed line fails at once, and must not make the hub spin or the log overflow.
     assert!(log_text().lines().count() < 300, "{} lines", log_text().lines().count());
 }

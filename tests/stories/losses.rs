@@ -1,20 +1,16 @@
 //! The way to the broker breaks in the middle of conversations.
 
-use serde_json::{Value, json};
-use tokio::time::{Duration, Instant, sleep, sleep_until, timeout};
-
-use crate::calls;
-use crate::model::{QUESTION, REPLY, a_model, calls, stop};
-use crate::world::{CLIENT, World};
+use tokio::time::sleep_until;
+use world::model::{calls, stop};
+use world::prelude::*;
 
 /// Whenever it breaks, and whether the broker remembers the hub or not: the person gets one answer or is told why there
 /// is none, and no call reaches the controller twice.
-#[tokio::test(start_paused = true)]
-async fn connections_break_at_every_moment_and_nothing_is_answered_or_done_twice() {
+#[test]
+fn connections_break_at_every_moment_and_nothing_is_answered_or_done_twice() {
     let mut answered = 0;
     for moment in 0..48u64 {
-        let world = World::new();
-        let reply = world.tell(a_turn_that_is_disturbed(&world, moment)).await;
+        let reply = story(async |world| a_turn_that_is_disturbed(world, moment).await);
         match reply["error_type"].as_str() {
             None => {
                 answered += 1;
@@ -31,8 +27,8 @@ async fn connections_break_at_every_moment_and_nothing_is_answered_or_done_twice
 }
 
 async fn a_turn_that_is_disturbed(world: &World, moment: u64) -> Value {
-    let (mut controller, mut person) = calls::a_home(world).await;
-    let mut model = a_model(world).await;
+    let (mut controller, mut person) = world.connected().await;
+    let mut model = world.model().await;
     person.says(json!({ "text": "Go" }));
     // Not at once: what a broker forgets before the hub has it, no hub can answer.
     let disturbed = Instant::now() + Duration::from_millis(moment / 2 * 150 + moment % 2);
@@ -44,33 +40,32 @@ async fn a_turn_that_is_disturbed(world: &World, moment: u64) -> Value {
             () = sleep_until(disturbed), if !is_disturbed => {
                 is_disturbed = true;
                 if moment.is_multiple_of(2) {
-                    world.server().kick(CLIENT);
+                    world.broker().kick(CLIENT);
                 } else {
-                    world.server().forget_session(CLIENT);
+                    world.broker().forget_session(CLIENT);
                 }
             }
-            question = model.hears(QUESTION) => {
+            question = model.hears_question() => {
                 questions += 1;
                 pause().await;
                 let body = if questions == 1 { calls(&[("list_devices", json!({}))]) } else { stop("Done.") };
-                model.answers(&question, &body);
+                model.answers(&question, body);
             }
-            call = controller.hears_of("tools/call") => {
+            call = controller.hears_call() => {
                 heard += 1;
                 pause().await;
                 controller.replies(&call, "none").await;
             }
-            reply = person.hears(REPLY) => break reply.json(),
+            reply = person.reply() => break reply,
         }
     };
     assert!(heard <= 1, "{moment}: the call reached the controller {heard} times");
     assert!(questions <= 2, "{moment}: the model was asked {questions} times");
-    let second = timeout(Duration::from_secs(150), person.hears(REPLY)).await;
+    let second = timeout(Duration::from_secs(150), person.reply()).await;
     assert!(second.is_err(), "{moment}: a second answer");
     // And the conversation goes on.
     person.says(json!({ "text": "Again" }));
-    let question = model.hears(QUESTION).await;
-    model.answers(&question, &stop("Here."));
-    assert_eq!(person.hears(REPLY).await.json()["content"], "Here.", "{moment}");
+    model.serves(stop("Here.")).await;
+    assert_eq!(person.reply().await["content"], "Here.", "{moment}");
     reply
 }

@@ -3,10 +3,10 @@
 mod calls;
 mod chat;
 mod discovery;
+mod example;
 mod faults;
 mod link;
 mod losses;
-mod model;
 mod mqtt;
 mod questions;
 mod requests;
@@ -14,4 +14,8 @@ mod rules;
 mod search;
 mod speech;
 mod turns;
-mod world;
+
+#[test]
+fn the_guide_shows_the_example_as_it_is() {
+    assert!(include_str!("README.md").contains(include_str!("example.rs")));
+}

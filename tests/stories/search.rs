@@ -1,142 +1,107 @@
 //! The hub asks a search service through the broker.
 
-use serde_json::{Value, json};
-use tokio::time::{Duration, Instant, sleep};
+use world::prelude::*;
 
-use crate::world::{Message, Person, Request, World, logged};
-
-const QUESTION: &str = "hearthwave/story/service/search/request";
+const QUESTION: &str = "service/search/request";
 const ANSWER: &str = "hearthwave/story/service/search/response";
-const REPLY: &str = "hearthwave/story/response/tool/call";
 
-impl Person {
-    fn searches(&self, query: &str) {
-        let call = json!({ "name": "search", "arguments": { "query": query } }).to_string();
-        self.asks(Request::new("tool/call", call.as_bytes()));
-    }
-
-    /// Answers a question as a service does.
-    fn finds(&self, question: &Message, payload: &[u8]) {
-        let topic = question.response.as_deref().expect("a Response Topic");
-        self.publishes(topic, payload, question.correlation.as_deref());
-    }
+/// Somebody who searches, and the service that is asked.
+async fn searching(world: &World) -> (Client, Client) {
+    let service = world.client("service", &["hearthwave/story/service/search/request"]).await;
+    (world.person("ann").await, service)
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_question_goes_out_and_its_answer_comes_back() {
-    let world = World::new();
-    world
-        .tell(async {
-            let mut person = world.person("ann").await;
-            let mut service = Person::connect(&world.server(), "service", &[QUESTION]).await;
-            person.sees_online().await;
-            person.searches("sunset in \"Oslo\"");
-            person.searches("second");
-            let first = service.hears(QUESTION).await;
-            let second = service.hears(QUESTION).await;
-            assert_eq!(first.json(), json!({ "query": "sunset in \"Oslo\"" }));
-            assert_eq!(first.response.as_deref(), Some(ANSWER));
-            // In the other order: each finds its question.
-            service.finds(&second, br#"{"results":["second"]}"#);
-            assert_eq!(person.hears(REPLY).await.json()["result"], json!({ "results": ["second"] }));
-            // Nothing that does not belong to a question disturbs.
-            person.publishes(ANSWER, b"{}", None);
-            person.publishes(ANSWER, b"{}", Some(b"xx"));
-            person.publishes(ANSWER, b"{}", Some(&[9, 9, 9, 9]));
-            person.publishes("hearthwave/story/service/x/response", b"{}", Some(&[9, 9, 9, 9]));
-            service.finds(&second, br#"{"results":["again"]}"#);
-            service.finds(&first, br#"{"results":["first"]}"#);
-            assert_eq!(person.hears(REPLY).await.json()["result"], json!({ "results": ["first"] }));
-            service.finds(&first, br#"{"results":["late"]}"#);
-            person.gets_an_echo().await;
-        })
-        .await;
+fn searches(person: &Client, query: &str) {
+    person.calls("search", json!({ "query": query }));
 }
 
-#[tokio::test(start_paused = true)]
-async fn whatever_a_service_says_the_caller_gets_one_clear_answer() {
-    let world = World::new();
-    world
-        .tell(async {
-            let mut person = world.person("ann").await;
-            let mut service = Person::connect(&world.server(), "service", &[QUESTION]).await;
-            person.sees_online().await;
-            let long = json!({ "results": "x".repeat(3000) }).to_string();
-            let longer = json!({ "results": "x".repeat(50_000) }).to_string();
-            for (answer, error_type, words) in [
-                (&b"[1,2"[..], "execution_error", "did not answer with a JSON object"),
-                (b"\"hello\"", "execution_error", "did not answer with a JSON object"),
-                (b"\xff\xfe", "execution_error", "did not answer with a JSON object"),
-                (br#"{"error":{"status":503,"message":"no endpoint"}}"#, "unavailable", "no endpoint"),
-                (long.as_bytes(), "too_large", "at most 2048"),
-                (longer.as_bytes(), "too_large", "at most 2048"),
-            ] {
-                person.searches("x");
-                let question = service.hears(QUESTION).await;
-                service.finds(&question, answer);
-                let reply = person.hears(REPLY).await.json();
-                assert_eq!(reply["success"], false, "{reply}");
-                assert_eq!(reply["error_type"], error_type, "{reply}");
-                assert!(reply["error"].as_str().expect("words").contains(words), "{reply}");
-            }
-            person.gets_an_echo().await;
-        })
-        .await;
+#[test]
+fn a_question_goes_out_and_its_answer_comes_back() {
+    story(async |world| {
+        let (mut person, mut service) = searching(world).await;
+        searches(&person, "sunset in \"Oslo\"");
+        searches(&person, "second");
+        let first = service.hears(QUESTION).await;
+        let second = service.hears(QUESTION).await;
+        assert_eq!(first.json(), json!({ "query": "sunset in \"Oslo\"" }));
+        assert_eq!(first.response.as_deref(), Some(ANSWER));
+        // In the other order: each finds its question.
+        service.answers_with(&second, br#"{"results":["second"]}"#);
+        assert_eq!(person.result().await["result"], json!({ "results": ["second"] }));
+        // Nothing that does not belong to a question disturbs.
+        person.publish(Publish::new(ANSWER, b"{}"));
+        person.publish(Publish::new(ANSWER, b"{}").correlation(b"xx"));
+        person.publish(Publish::new(ANSWER, b"{}").correlation(&[9, 9, 9, 9]));
+        let elsewhere = Publish::new("hearthwave/story/service/x/response", b"{}");
+        person.publish(elsewhere.correlation(&[9, 9, 9, 9]));
+        service.answers_with(&second, br#"{"results":["again"]}"#);
+        service.answers_with(&first, br#"{"results":["first"]}"#);
+        assert_eq!(person.result().await["result"], json!({ "results": ["first"] }));
+        service.answers_with(&first, br#"{"results":["late"]}"#);
+        person.gets_an_echo().await;
+    });
 }
 
-#[tokio::test(start_paused = true)]
-async fn without_a_service_the_caller_learns_what_to_check() {
-    let world = World::new();
-    world
-        .tell(async {
-            let mut person = world.person("ann").await;
-            person.sees_online().await;
-            let start = Instant::now();
-            for _ in 0..3 {
-                person.searches("x");
-            }
-            for _ in 0..3 {
-                let reply = person.hears(REPLY).await.json();
-                assert_eq!(reply["error_type"], "unavailable");
-                assert!(reply["error"].as_str().expect("words").contains("check that a relay"), "{reply}");
-            }
-            assert_eq!(start.elapsed().as_secs(), 20);
-        })
-        .await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_question_outlives_a_short_loss_of_the_broker_and_is_asked_once() {
-    let world = World::new();
-    world
-        .tell(async {
-            let mut person = world.person("ann").await;
-            let mut service = Person::connect(&world.server(), "service", &[QUESTION]).await;
-            person.sees_online().await;
-            person.searches("x");
+#[test]
+fn whatever_a_service_says_the_caller_gets_one_clear_answer() {
+    story(async |world| {
+        let (mut person, mut service) = searching(world).await;
+        let long = json!({ "results": "x".repeat(3000) }).to_string();
+        let longer = json!({ "results": "x".repeat(50_000) }).to_string();
+        for (answer, error_type, words) in [
+            (&b"[1,2"[..], "execution_error", "did not answer with a JSON object"),
+            (b"\"hello\"", "execution_error", "did not answer with a JSON object"),
+            (b"\xff\xfe", "execution_error", "did not answer with a JSON object"),
+            (br#"{"error":{"status":503,"message":"no endpoint"}}"#, "unavailable", "no endpoint"),
+            (long.as_bytes(), "too_large", "at most 2048"),
+            (longer.as_bytes(), "too_large", "at most 2048"),
+        ] {
+            searches(&person, "x");
             let question = service.hears(QUESTION).await;
-            world.server().kick(crate::world::CLIENT);
-            sleep(Duration::from_secs(5)).await;
-            service.finds(&question, br#"{"results":[]}"#);
-            assert_eq!(person.hears(REPLY).await.json()["result"], json!({ "results": [] }));
-            assert_eq!(service.hears_all(QUESTION).await.len(), 0, "it was asked again");
-        })
-        .await;
+            service.answers_with(&question, answer);
+            assert_refused(&person.result().await, error_type, words);
+        }
+        person.gets_an_echo().await;
+    });
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_broker_that_forgets_the_hub_ends_the_wait() {
-    let world = World::new();
-    world
-        .tell(async {
-            let mut person = world.person("ann").await;
-            person.sees_online().await;
-            person.searches("x");
-            person.hears(QUESTION).await;
-            world.server().forget_session(crate::world::CLIENT);
-            logged("Tool search failed").await;
-            let reply: Value = person.hears(REPLY).await.json();
-            assert!(reply["error"].as_str().expect("words").contains("was lost before"), "{reply}");
-        })
-        .await;
+#[test]
+fn without_a_service_the_caller_learns_what_to_check() {
+    story(async |world| {
+        let mut person = world.person("ann").await;
+        let start = Instant::now();
+        for _ in 0..3 {
+            searches(&person, "x");
+        }
+        for _ in 0..3 {
+            assert_refused(&person.result().await, "unavailable", "check that a relay");
+        }
+        assert_eq!(start.elapsed().as_secs(), 20);
+    });
+}
+
+#[test]
+fn a_question_outlives_a_short_loss_of_the_broker_and_is_asked_once() {
+    story(async |world| {
+        let (mut person, mut service) = searching(world).await;
+        searches(&person, "x");
+        let question = service.hears(QUESTION).await;
+        world.broker().kick(CLIENT);
+        sleep(Duration::from_secs(5)).await;
+        service.answers_with(&question, br#"{"results":[]}"#);
+        assert_eq!(person.result().await["result"], json!({ "results": [] }));
+        assert_eq!(service.hears_all(QUESTION).await.len(), 0, "it was asked again");
+    });
+}
+
+#[test]
+fn a_broker_that_forgets_the_hub_ends_the_wait() {
+    story(async |world| {
+        let mut person = world.person("ann").await;
+        searches(&person, "x");
+        person.hears(QUESTION).await;
+        world.broker().forget_session(CLIENT);
+        logged("Tool search failed").await;
+        assert_contains(&person.result().await["error"], "was lost before");
+    });
 }

@@ -1,313 +1,260 @@
 //! Turns that do not go as they should.
 
 use hub_core::limits;
-use serde_json::{Value, json};
-use tokio::time::{Duration, Instant, sleep};
-
-use crate::calls;
-use crate::model::{QUESTION, REPLY, a_home, a_model, anthropic, calls, ollama, openai, stop};
-use crate::world::{Request, World, log_text};
+use world::model::{anthropic, calls, ollama, openai, stop};
+use world::prelude::*;
 
 /// spec: reply-22
-#[tokio::test(start_paused = true)]
-async fn another_reason_to_stop_is_logged_and_gives_what_there_is() {
-    let world = World::new();
-    world
-        .tell(async {
-            let (mut person, mut model) = a_home(&world).await;
-            for service in ["anthropic", "openai", "ollama"] {
-                let tools = json!({ "enabled": true });
-                person
-                    .rules(json!({ "name": service, "service": service, "model": "m", "tools": tools }))
-                    .await;
-            }
-            let chat = |text: &str, reason: &str| openai(json!({ "role": "assistant", "content": text }), reason);
-            let issue = "I encountered an issue...";
-            for (service, body, reason, content) in [
-                ("anthropic", anthropic("Half an", "max_tokens"), "length", "Half an"),
-                ("anthropic", anthropic("", "refusal"), "refusal", issue),
-                ("anthropic", anthropic("Wait", "pause_turn"), "pause_turn", "Wait"),
-                ("openai", chat("Half an", "length"), "length", "Half an"),
-                ("openai", chat("", "content_filter"), "content_filter", issue),
-                ("ollama", ollama("Half an", "length"), "length", "Half an"),
-                ("ollama", ollama("", "load"), "load", issue),
-                ("ollama", ollama("", "length"), "length", issue),
-            ] {
-                person.says(json!({ "text": "Go", "rule": service, "conversation": service }));
-                let question = model.hears(&format!("hearthwave/story/llm/request/{service}")).await;
-                model.answers(&question, &body);
-                let reply = person.hears(REPLY).await.json();
-                let expected = json!({
-                    "content": content, "service": service, "model": "m", "tool_calls": [], "conversation": service,
-                });
-                assert_eq!(reply, expected);
-                let line = format!("WARN chat: unexpected finish reason {reason}");
-                assert!(log_text().contains(&line), "{line}: {}", log_text());
-            }
-            // A model that only thought: the owner learns what to do.
-            let advice = "WARN chat: all 600 tokens went before anything was said; raise max_tokens";
-            assert_eq!(log_text().matches(advice).count(), 1, "{}", log_text());
-        })
-        .await;
+#[test]
+fn another_reason_to_stop_is_logged_and_gives_what_there_is() {
+    story(async |world| {
+        let (mut person, mut model) = world.talking().await;
+        for service in ["anthropic", "openai", "ollama"] {
+            let tools = json!({ "enabled": true });
+            person
+                .sets_rule(json!({ "name": service, "service": service, "model": "m", "tools": tools }))
+                .await;
+        }
+        let chat = |text: &str, reason: &str| openai(json!({ "role": "assistant", "content": text }), reason);
+        let issue = "I encountered an issue...";
+        for (service, body, reason, content) in [
+            ("anthropic", anthropic("Half an", "max_tokens"), "length", "Half an"),
+            ("anthropic", anthropic("", "refusal"), "refusal", issue),
+            ("anthropic", anthropic("Wait", "pause_turn"), "pause_turn", "Wait"),
+            ("openai", chat("Half an", "length"), "length", "Half an"),
+            ("openai", chat("", "content_filter"), "content_filter", issue),
+            ("ollama", ollama("Half an", "length"), "length", "Half an"),
+            ("ollama", ollama("", "load"), "load", issue),
+            ("ollama", ollama("", "length"), "length", issue),
+        ] {
+            person.says(json!({ "text": "Go", "rule": service, "conversation": service }));
+            let question = model.hears(&format!("llm/request/{service}")).await;
+            model.answers(&question, body);
+            let reply = person.reply().await;
+            let expected = json!({
+                "content": content, "service": service, "model": "m", "tool_calls": [], "conversation": service,
+            });
+            assert_eq!(reply, expected);
+            assert_logged(&format!("WARN chat: unexpected finish reason {reason}"));
+        }
+        // A model that only thought: the owner learns what to do.
+        let advice = "WARN chat: all 600 tokens went before anything was said; raise max_tokens";
+        assert_logged_times(1, advice);
+    });
 }
 
 /// spec: reply-17, reply-28
-#[tokio::test(start_paused = true)]
-async fn arguments_are_parsed_and_those_that_cannot_be_are_logged_and_passed_over() {
-    let world = World::new();
-    world
-        .tell(async {
-            let (mut person, mut model) = a_home(&world).await;
-            let tools = json!({ "enabled": true });
-            person
-                .rules(json!({ "name": "openai", "service": "openai", "model": "m", "tools": tools }))
-                .await;
-            person.says(json!({ "text": "Go", "rule": "openai" }));
-            let topic = "hearthwave/story/llm/request/openai";
-            let question = model.hears(topic).await;
-            let call = |id: &str, arguments: Value| {
-                let function = json!({ "name": "hub_math_eval", "arguments": arguments });
-                json!({ "id": id, "type": "function", "function": function })
-            };
-            let calls = [
-                call("text", json!("{\"expression\": \"6*7\"}")),
-                call("object", json!({ "expression": "6*7" })),
-                call("broken", json!("{\"expression\": \"6*")),
-                call("list", json!("[1]")),
-                call("long", json!("x".repeat(4000))),
-                call("last", json!("{\"expression\":\"2+2\"}")),
-            ];
-            let message = json!({ "role": "assistant", "content": null, "tool_calls": calls });
-            model.answers(&question, &openai(message, "tool_calls"));
-            let question = model.hears(topic).await;
-            let body = question.json();
-            let messages = body["messages"].as_array().expect("messages");
-            let results = messages.iter().filter(|message| message["role"] == "tool");
-            let seen: Vec<_> = results
-                .map(|result| {
-                    let words = result["content"].as_str().expect("words");
-                    (result["tool_call_id"].as_str().expect("an id"), words.contains("\"success\":true"))
-                })
-                .collect();
-            let (done, passed_over) = (["text", "object", "last"], ["broken", "list", "long"]);
-            let expected =
-                ["text", "object", "broken", "list", "long", "last"].map(|id| (id, done.contains(&id)));
-            assert_eq!(seen, expected, "{body}");
-            model.answers(&question, &openai(json!({ "role": "assistant", "content": "42" }), "stop"));
-            let reply = person.hears(REPLY).await.json();
-            for place in [0, 1] {
-                let call = &reply["tool_calls"][place];
-                assert_eq!(call["params"], json!({ "expression": "6*7" }), "{reply}");
-                assert_eq!(call["result"]["result"], json!({ "result": 42 }), "{reply}");
-            }
-            let line = "ERROR chat: the arguments for hub_math_eval are not a JSON object";
-            assert_eq!(log_text().matches(line).count(), passed_over.len(), "{}", log_text());
-        })
-        .await;
+#[test]
+fn arguments_are_parsed_and_those_that_cannot_be_are_logged_and_passed_over() {
+    story(async |world| {
+        let (mut person, mut model) = world.talking().await;
+        let tools = json!({ "enabled": true });
+        person
+            .sets_rule(json!({ "name": "openai", "service": "openai", "model": "m", "tools": tools }))
+            .await;
+        person.says(json!({ "text": "Go", "rule": "openai" }));
+        let topic = "llm/request/openai";
+        let question = model.hears(topic).await;
+        let call = |id: &str, arguments: Value| {
+            let function = json!({ "name": "hub_math_eval", "arguments": arguments });
+            json!({ "id": id, "type": "function", "function": function })
+        };
+        let calls = [
+            call("text", json!("{\"expression\": \"6*7\"}")),
+            call("object", json!({ "expression": "6*7" })),
+            call("broken", json!("{\"expression\": \"6*")),
+            call("list", json!("[1]")),
+            call("long", json!("x".repeat(4000))),
+            call("last", json!("{\"expression\":\"2+2\"}")),
+        ];
+        let message = json!({ "role": "assistant", "content": null, "tool_calls": calls });
+        model.answers(&question, openai(message, "tool_calls"));
+        let question = model.hears(topic).await;
+        let body = question.json();
+        let messages = body["messages"].as_array().expect("messages");
+        let results = messages.iter().filter(|message| message["role"] == "tool");
+        let seen: Vec<_> = results
+            .map(|result| {
+                let words = result["content"].as_str().expect("words");
+                (result["tool_call_id"].as_str().expect("an id"), words.contains("\"success\":true"))
+            })
+            .collect();
+        let (done, passed_over) = (["text", "object", "last"], ["broken", "list", "long"]);
+        let expected =
+            ["text", "object", "broken", "list", "long", "last"].map(|id| (id, done.contains(&id)));
+        assert_eq!(seen, expected, "{body}");
+        model.answers(&question, openai(json!({ "role": "assistant", "content": "42" }), "stop"));
+        let reply = person.reply().await;
+        for place in [0, 1] {
+            let call = &reply["tool_calls"][place];
+            assert_eq!(call["params"], json!({ "expression": "6*7" }), "{reply}");
+            assert_eq!(call["result"]["result"], json!({ "result": 42 }), "{reply}");
+        }
+        let line = "ERROR chat: the arguments for hub_math_eval are not a JSON object";
+        assert_logged_times(passed_over.len(), line);
+    });
 }
 
 /// Why there is no answer is told where people look: in the reply, in the log, and on the topic `log`.
-#[tokio::test(start_paused = true)]
-async fn the_reason_of_a_failure_is_told_where_people_look() {
-    let world = World::new();
-    world
-        .tell(async {
-            let (mut person, mut model) = a_home(&world).await;
-            person.says(json!({ "text": "Hi" }));
-            let question = model.hears(QUESTION).await;
-            let error =
-                json!({ "status": 401, "type": "authentication_error", "message": "invalid x-api-key" });
-            model.answers(&question, &json!({ "error": error }));
-            let reply = person.hears(REPLY).await.json();
-            let words = "the provider reports an error 401 (authentication_error): invalid x-api-key";
-            assert_eq!((&reply["error"], &reply["error_type"]), (&json!(words), &json!("provider_error")));
-            let notice = person.hears("hearthwave/story/log").await.json();
-            let line = format!("chat: conversation default has no answer: {words}");
-            assert_eq!(notice, json!({ "level": "error", "text": line }));
-            assert!(log_text().contains(&format!("ERROR {line}")), "{}", log_text());
-            // Nobody answers at all.
-            person.says(json!({ "text": "Hi" }));
-            let reply = person.hears(REPLY).await.json();
-            assert_eq!(reply["message"], "Sorry, I cannot reach my language model right now.");
-            assert!(reply["error"].as_str().expect("words").contains("check that one runs"), "{reply}");
-        })
-        .await;
+#[test]
+fn the_reason_of_a_failure_is_told_where_people_look() {
+    story(async |world| {
+        let (mut person, mut model) = world.talking().await;
+        person.says(json!({ "text": "Hi" }));
+        let question = model.hears_question().await;
+        let error = json!({ "status": 401, "type": "authentication_error", "message": "invalid x-api-key" });
+        model.answers(&question, json!({ "error": error }));
+        let reply = person.reply().await;
+        let words = "the provider reports an error 401 (authentication_error): invalid x-api-key";
+        assert_eq!((&reply["error"], &reply["error_type"]), (&json!(words), &json!("provider_error")));
+        let notice = person.hears("log").await.json();
+        let line = format!("chat: conversation default has no answer: {words}");
+        assert_eq!(notice, json!({ "level": "error", "text": line }));
+        assert_logged(&format!("ERROR {line}"));
+        // Nobody answers at all.
+        let reply = person.asks("chat", json!({ "text": "Hi" })).await;
+        assert_eq!(reply["message"], "Sorry, I cannot reach my language model right now.");
+        assert_contains(&reply["error"], "check that one runs");
+    });
 }
 
 /// A turn ends when its time is over, in the middle of a call if need be; that call is not made again.
-#[tokio::test(start_paused = true)]
-async fn a_turn_ends_in_time_whatever_its_tools_do() {
-    let world = World::new();
-    world
-        .tell(async {
-            let (mut controller, mut person) = calls::a_home(&world).await;
-            let mut model = a_model(&world).await;
-            person.says(json!({ "text": "Go" }));
-            let start = Instant::now();
-            let round = calls(&std::array::from_fn::<_, 8, _>(|_| ("list_devices", json!({}))));
-            let mut heard = 0;
-            let reply = loop {
-                tokio::select! {
-                    question = model.hears(QUESTION) => model.answers(&question, &round),
-                    // Each takes long, but not too long by itself.
-                    call = controller.hears_of("tools/call") => {
-                        heard += 1;
-                        sleep(Duration::from_secs(11)).await;
-                        controller.replies(&call, "none").await;
-                    }
-                    reply = person.hears(REPLY) => break reply.json(),
+#[test]
+fn a_turn_ends_in_time_whatever_its_tools_do() {
+    story(async |world| {
+        let (mut controller, mut person) = world.connected().await;
+        let mut model = world.model().await;
+        person.says(json!({ "text": "Go" }));
+        let start = Instant::now();
+        let round = calls(&std::array::from_fn::<_, 8, _>(|_| ("list_devices", json!({}))));
+        let mut heard = 0;
+        let reply = loop {
+            tokio::select! {
+                question = model.hears_question() => model.answers(&question, round.clone()),
+                // Each takes long, but not too long by itself.
+                call = controller.hears_call() => {
+                    heard += 1;
+                    sleep(Duration::from_secs(11)).await;
+                    controller.replies(&call, "none").await;
                 }
-            };
-            // Of the second round, the third call is being made when the time is over.
-            assert_eq!(heard, 11);
-            assert_eq!(start.elapsed(), Duration::from_secs(121), "the hub said so after 120 s");
-            assert_eq!(reply["error_type"], "timeout");
-            assert_eq!(reply["message"], "Sorry, that took too long.");
-            let calls = reply["tool_calls"].as_array().expect("calls");
-            let unknown = calls.iter().filter(|call| call["result"].to_string().contains("outcome_unknown"));
-            assert_eq!(unknown.count(), 1, "{reply}");
-        })
-        .await;
+                reply = person.reply() => break reply,
+            }
+        };
+        // Of the second round, the third call is being made when the time is over.
+        assert_eq!(heard, 11);
+        assert_eq!(start.elapsed(), Duration::from_secs(121), "the hub said so after 120 s");
+        assert_refused(&reply, "timeout", "");
+        assert_eq!(reply["message"], "Sorry, that took too long.");
+        let calls = reply["tool_calls"].as_array().expect("calls");
+        let unknown = calls.iter().filter(|call| call["result"].to_string().contains("outcome_unknown"));
+        assert_eq!(unknown.count(), 1, "{reply}");
+    });
 }
 
 /// What satellites show is shown as it happens.
-#[tokio::test(start_paused = true)]
-async fn events_do_not_wait_for_the_end_of_a_turn() {
-    let world = World::new();
-    world
-        .tell(async {
-            let (mut controller, mut person) = calls::a_home(&world).await;
-            let mut model = a_model(&world).await;
-            person.says(json!({ "text": "Go" }));
-            let question = model.hears(QUESTION).await;
-            model.answers(&question, &calls(&[("list_devices", json!({})), ("list_devices", json!({}))]));
-            for _ in 0..2 {
-                let start = Instant::now();
-                while person.hears("hearthwave/story/event/chat").await.json()["state"] != "calling" {}
-                assert_eq!(start.elapsed(), Duration::ZERO);
-                let call = controller.hears_of("tools/call").await;
-                sleep(Duration::from_secs(5)).await;
-                controller.replies(&call, "none").await;
-            }
-        })
-        .await;
+#[test]
+fn events_do_not_wait_for_the_end_of_a_turn() {
+    story(async |world| {
+        let (mut controller, mut person) = world.connected().await;
+        let mut model = world.model().await;
+        person.says(json!({ "text": "Go" }));
+        model.serves(calls(&[("list_devices", json!({})), ("list_devices", json!({}))])).await;
+        for _ in 0..2 {
+            let start = Instant::now();
+            while person.hears("event/chat").await.json()["state"] != "calling" {}
+            assert_eq!(start.elapsed(), Duration::ZERO);
+            let call = controller.hears_call().await;
+            sleep(Duration::from_secs(5)).await;
+            controller.replies(&call, "none").await;
+        }
+    });
 }
 
 /// After `cancelled: true` nothing begins any more.
-#[tokio::test(start_paused = true)]
-async fn nothing_is_begun_after_a_cancel() {
-    let world = World::new();
-    world
-        .tell(async {
-            let (mut controller, mut person) = calls::a_home(&world).await;
-            let mut model = a_model(&world).await;
-            person.says(json!({ "text": "Go", "conversation": "den" }));
-            let question = model.hears(QUESTION).await;
-            model.answers(
-                &question,
-                &calls(&[
-                    ("list_devices", json!({})),
-                    ("control_zwave_device", json!({ "device_name": "x", "command": "on" })),
-                ]),
-            );
-            controller.hears_of("tools/call").await;
-            person.asks(Request::new("cancel", br#"{"conversation":"den"}"#));
-            let cancelled = person.hears("hearthwave/story/response/cancel").await.json();
-            assert_eq!(cancelled["cancelled"], true);
-            let reply = person.hears(REPLY).await.json();
-            assert_eq!(reply["error_type"], "cancelled");
-            assert_eq!(reply["tool_calls"][0]["result"]["error_type"], "outcome_unknown", "{reply}");
-            let told = controller.hears_of("notifications/cancelled").await;
-            assert!(told["params"]["requestId"].is_number(), "{told}");
-            let event = person.hears("hearthwave/story/event/tool").await.json();
-            assert_eq!((&event["name"], &event["success"]), (&json!("list_devices"), &json!(false)));
-            // The other call never reaches the controller.
-            let quiet = tokio::time::timeout(Duration::from_secs(5), controller.hears_of("tools/call")).await;
-            assert!(quiet.is_err(), "{quiet:?}");
-        })
-        .await;
+#[test]
+fn nothing_is_begun_after_a_cancel() {
+    story(async |world| {
+        let (mut controller, mut person) = world.connected().await;
+        let mut model = world.model().await;
+        person.says(json!({ "text": "Go", "conversation": "den" }));
+        let on = json!({ "device_name": "x", "command": "on" });
+        model.serves(calls(&[("list_devices", json!({})), ("control_zwave_device", on)])).await;
+        controller.hears_call().await;
+        assert_eq!(person.asks("cancel", json!({ "conversation": "den" })).await["cancelled"], true);
+        let reply = person.reply().await;
+        assert_refused(&reply, "cancelled", "");
+        assert_eq!(reply["tool_calls"][0]["result"]["error_type"], "outcome_unknown", "{reply}");
+        let told = controller.hears_of("notifications/cancelled").await;
+        assert!(told["params"]["requestId"].is_number(), "{told}");
+        let event = person.hears("event/tool").await.json();
+        assert_eq!((&event["name"], &event["success"]), (&json!("list_devices"), &json!(false)));
+        // The other call never reaches the controller.
+        let quiet = timeout(Duration::from_secs(5), controller.hears_call()).await;
+        assert!(quiet.is_err(), "{quiet:?}");
+    });
 }
 
 /// Who is refused takes nobody's place.
-#[tokio::test(start_paused = true)]
-async fn a_refused_request_makes_nobody_forget_anything() {
-    let world = World::new();
-    world
-        .tell(async {
-            let (mut person, mut model) = a_home(&world).await;
-            for number in 0..limits::CONVERSATIONS {
-                person.says(json!({ "text": "Hello", "conversation": number.to_string() }));
-                let question = model.hears(QUESTION).await;
-                model.answers(&question, &stop("Hi."));
-                person.hears(REPLY).await;
-            }
-            for wrong in [
-                json!({ "text": " " }),
-                json!({ "text": "\u{a0}" }),
-                json!({ "text": "x", "rule": "nope" }),
-                json!({ "text": "@nope" }),
-            ] {
-                let mut wrong = wrong;
-                wrong["conversation"] = json!("new");
-                person.says(wrong);
-                assert_eq!(person.hears(REPLY).await.json()["success"], false);
-            }
-            person.says(json!({ "text": "And?", "conversation": "0" }));
-            let question = model.hears(QUESTION).await;
-            assert_eq!(question.json()["messages"].as_array().map(Vec::len), Some(3));
-        })
-        .await;
+#[test]
+fn a_refused_request_makes_nobody_forget_anything() {
+    story(async |world| {
+        let (mut person, mut model) = world.talking().await;
+        for number in 0..limits::CONVERSATIONS {
+            person.says(json!({ "text": "Hello", "conversation": number.to_string() }));
+            model.serves(stop("Hi.")).await;
+            person.reply().await;
+        }
+        for mut wrong in [
+            json!({ "text": " " }),
+            json!({ "text": "\u{a0}" }),
+            json!({ "text": "x", "rule": "nope" }),
+            json!({ "text": "@nope" }),
+        ] {
+            wrong["conversation"] = json!("new");
+            assert_eq!(person.asks("chat", wrong).await["success"], false);
+        }
+        person.says(json!({ "text": "And?", "conversation": "0" }));
+        let question = model.hears_question().await;
+        assert_eq!(count(&question.json()["messages"]), 3);
+    });
 }
 
 /// However long the answer and whatever goes back with it, there is a reply.
-#[tokio::test(start_paused = true)]
-async fn what_goes_back_with_a_reply_always_fits() {
-    let world = World::new();
-    world
-        .tell(async {
-            let (mut person, mut model) = a_home(&world).await;
-            for pad in [0, 100, 230] {
-                let satellite = json!({ "room": "den", "pad": "p".repeat(pad) });
-                let transaction = json!("t".repeat(120));
-                let conversation = "c\"\n".repeat(16);
-                person.says(json!({
-                    "text": "hi", "satellite": satellite, "transaction": transaction, "conversation": conversation,
-                }));
-                let question = model.hears(QUESTION).await;
-                model.answers(&question, &stop(&"w\"".repeat(2000)));
-                let reply = person.hears(REPLY).await.json();
-                assert_eq!((&reply["satellite"], &reply["transaction"]), (&satellite, &transaction), "{reply}");
-                assert!(reply["content"].as_str().expect("words").len() > 1000, "{reply}");
-            }
-        })
-        .await;
+#[test]
+fn what_goes_back_with_a_reply_always_fits() {
+    story(async |world| {
+        let (mut person, mut model) = world.talking().await;
+        for pad in [0, 100, 230] {
+            let satellite = json!({ "room": "den", "pad": "p".repeat(pad) });
+            let transaction = json!("t".repeat(120));
+            let conversation = "c\"\n".repeat(16);
+            person.says(json!({
+                "text": "hi", "satellite": satellite, "transaction": transaction, "conversation": conversation,
+            }));
+            model.serves(stop(&"w\"".repeat(2000))).await;
+            let reply = person.reply().await;
+            assert_eq!((&reply["satellite"], &reply["transaction"]), (&satellite, &transaction), "{reply}");
+            assert!(reply["content"].as_str().expect("words").len() > 1000, "{reply}");
+        }
+    });
 }
 
 /// A rule allows the tool that it means, and not another one that goes by a similar name.
-#[tokio::test(start_paused = true)]
-async fn what_a_rule_allows_is_the_tool_that_would_run() {
-    let world = World::new();
-    world
-        .tell(async {
-            let mut controller = world.controller();
-            let mut person = world.person("ann").await;
-            controller.greets_with(json!([{ "name": "echo", "inputSchema": { "type": "object" } }])).await;
-            person.sees_link("ready").await;
-            let mut model = a_model(&world).await;
-            let tools = json!({ "enabled": true, "allowed_tools": ["hub_echo"] });
-            person.rules(json!({ "name": "own", "tools": tools })).await;
-            person.says(json!({ "text": "Go", "rule": "own" }));
-            let question = model.hears(QUESTION).await;
-            assert_eq!(question.json()["tools"].as_array().map(Vec::len), Some(1));
-            // The controller's has that name; the hub's own goes by its final one.
-            model.answers(&question, &calls(&[("echo", json!({})), ("hub_echo", json!({ "a": 1 }))]));
-            let question = model.hears(QUESTION).await;
-            let results = question.json()["messages"][2]["content"].clone();
-            let has = |place: usize, words: &str| {
-                assert!(results[place]["content"].as_str().expect("words").contains(words), "{results}");
-            };
-            has(0, "not available here");
-            has(1, "\"success\":true");
-        })
-        .await;
+#[test]
+fn what_a_rule_allows_is_the_tool_that_would_run() {
+    story(async |world| {
+        let (_controller, mut person) = world.connected_with(json!([a_tool("echo")])).await;
+        let mut model = world.model().await;
+        let tools = json!({ "enabled": true, "allowed_tools": ["hub_echo"] });
+        person.sets_rule(json!({ "name": "own", "tools": tools })).await;
+        person.says(json!({ "text": "Go", "rule": "own" }));
+        let question = model.hears_question().await;
+        assert_eq!(count(&question.json()["tools"]), 1);
+        // The controller's has that name; the hub's own goes by its final one.
+        model.answers(&question, calls(&[("echo", json!({})), ("hub_echo", json!({ "a": 1 }))]));
+        let question = model.hears_question().await;
+        let results = question.json()["messages"][2]["content"].clone();
+        assert_contains(&results[0]["content"], "not available here");
+        assert_contains(&results[1]["content"], "\"success\":true");
+    });
 }

@@ -1,7 +1,8 @@
 //! Calls, good and bad.
 
 use serde_json::{Value, json};
-use support::log::{log_text, log_to_memory};
+use support::log::{assert_logged, assert_not_logged, log_text, log_to_memory};
+use support::person::assert_contains;
 
 use crate::bench::*;
 
@@ -44,8 +45,8 @@ async fn a_call_is_logged_with_all_that_matters() {
 async fn those_that_ask_others_complete_at_trace_level() {
     log_to_memory();
     Bench::default().call(&[&QUICK], "quick", json!({})).await;
-    assert!(log_text().contains("TRACE Tool quick completed successfully"), "{}", log_text());
-    assert!(!log_text().contains("DEBUG Tool quick"), "{}", log_text());
+    assert_logged("TRACE Tool quick completed successfully");
+    assert_not_logged("DEBUG Tool quick");
 }
 
 /// spec: gateway-03, calls-02
@@ -56,7 +57,7 @@ async fn an_unknown_tool_is_an_error_and_a_warning() {
     assert_eq!((&reply["success"], &reply["error"]), (&json!(false), &json!("Tool 'fly' not found")));
     assert_eq!((&reply["tool_name"], &reply["execution_time_ms"]), (&json!("fly"), &json!(0)));
     assert!(!event.success);
-    assert!(log_text().contains("WARN Tool fly is not known"), "{}", log_text());
+    assert_logged("WARN Tool fly is not known");
 }
 
 /// spec: gateway-04, gateway-12, calls-04, calls-17, calls-18, infra-02, infra-03, infra-18
@@ -78,8 +79,8 @@ async fn a_tool_that_fails_says_how_to_programs_and_to_people() {
             "execution_time_ms": 250,
         })
     );
-    assert!(log_text().contains("ERROR Tool failing failed: the fuse is blown"), "{}", log_text());
-    assert!(log_text().contains(r#"tool failing {"a":1} in 250 ms"#), "{}", log_text());
+    assert_logged("ERROR Tool failing failed: the fuse is blown");
+    assert_logged(r#"tool failing {"a":1} in 250 ms"#);
 }
 
 /// spec: infra-01, infra-04
@@ -118,8 +119,7 @@ async fn wrong_arguments_are_named_and_nothing_runs() {
         assert_eq!((&reply["success"], &reply["error"]), (&json!(false), &json!(error)));
         assert_eq!(reply["error_type"], "invalid_parameters");
         assert!(reply["execution_time_ms"].is_u64() && reply["tool_name"] == "switch");
-        let message = reply["message"].as_str().expect("a message");
-        assert!(message.contains("Required: device_name, action"), "{message}");
+        assert_contains(&reply["message"], "Required: device_name, action");
         assert!(bench.calls.borrow().is_empty(), "it ran");
     }
     let bench = Bench::default();
@@ -138,7 +138,7 @@ async fn unknown_arguments_are_ignored_unless_the_tool_is_strict() {
     assert_eq!(reply["success"], true);
     let (reply, _) = bench.call(&[&STRICT], "strict", json!({ "a": "x", "colour": "red" })).await;
     assert_eq!(reply["success"], false);
-    assert!(reply["error"].as_str().expect("words").contains("'colour'"), "{reply}");
+    assert_contains(&reply["error"], "'colour'");
 }
 
 /// spec: calls-09
@@ -150,7 +150,7 @@ async fn a_mock_answers_at_once_with_what_it_was_given() {
     assert_eq!(reply["result"], json!({ "temperature": 21.5 }));
     assert!(event.milliseconds < 10);
     assert!(bench.calls.borrow().is_empty());
-    assert!(log_text().contains(r#"{"room":"attic"}"#), "{}", log_text());
+    assert_logged(r#"{"room":"attic"}"#);
 }
 
 /// spec: calls-11, calls-15
@@ -182,10 +182,10 @@ async fn a_slow_tool_is_worth_a_warning() {
     log_to_memory();
     let (_, event) = Bench::default().call(&[&SLOW], "slow", json!({})).await;
     assert!(event.is_slow());
-    assert!(log_text().contains("WARN tool slow is slow: 1500 ms"), "{}", log_text());
+    assert_logged("WARN tool slow is slow: 1500 ms");
     log_to_memory();
     Bench::default().call(&[&FAILING], "failing", json!({})).await;
-    assert!(!log_text().contains("is slow"), "{}", log_text());
+    assert_not_logged("is slow");
 }
 
 /// spec: gateway-19
@@ -193,7 +193,7 @@ async fn a_slow_tool_is_worth_a_warning() {
 async fn a_service_that_is_down_is_said_to_be() {
     let (reply, _) = Bench::default().call(&[&DOWN], "down", json!({})).await;
     assert_eq!(reply["error_type"], "unavailable");
-    assert!(reply["message"].as_str().expect("words").contains("not available"), "{reply}");
+    assert_contains(&reply["message"], "not available");
     let (reply, _) = Bench::default().call(&[&CONTROLLERS], "controllers", json!({})).await;
     assert_eq!(reply["error_type"], "unavailable");
 }
@@ -204,7 +204,7 @@ async fn what_takes_longer_than_30_s_is_cancelled() {
     let (reply, event) = Bench::default().call(&[&FOREVER], "forever", json!({})).await;
     assert_eq!((&reply["success"], &reply["error_type"]), (&json!(false), &json!("timeout")));
     assert_eq!(reply["execution_time_ms"], 30_000);
-    assert!(reply["error"].as_str().expect("words").contains("timed out after 30 s"), "{reply}");
+    assert_contains(&reply["error"], "timed out after 30 s");
     assert_eq!(event.milliseconds, 30_000);
 }
 

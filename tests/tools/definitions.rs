@@ -8,7 +8,7 @@ use hub_core::tool::{DeclaredTools, Format, Full, Implementation, Registry, Tool
 use hub_core::tools::{EXAMPLE_TOOLS, TOOLS};
 use hub_core::{limits, schema};
 use serde_json::{Value, json};
-use support::log::{log_text, log_to_memory};
+use support::log::{assert_logged, assert_not_logged, log_to_memory};
 
 use crate::bench::*;
 
@@ -83,9 +83,9 @@ fn a_name_that_is_registered_again_warns_and_takes_the_place() {
     log_to_memory();
     let registry = Registry::new();
     registry.register(&FIRST).expect("room");
-    assert!(!log_text().contains("WARN"), "{}", log_text());
+    assert_not_logged("WARN");
     registry.register(&SECOND).expect("room");
-    assert!(log_text().contains("WARN tools: twice was registered before"), "{}", log_text());
+    assert_logged("WARN tools: twice was registered before");
     assert_eq!(registry.len(), 1);
     assert_eq!(registry.look("twice", |tool| tool.implementation), Some(Implementation::Mock("2")));
 }
@@ -108,11 +108,7 @@ fn a_full_registry_says_so_and_keeps_what_it_has() {
     let refused: Vec<_> =
         many.iter().filter(|tool| registry.register(tool) == Err(Full)).map(|tool| tool.name).collect();
     assert_eq!(refused, ["tool_64", "tool_65", "tool_66"]);
-    assert!(
-        log_text().contains("WARN tools: tool_65 is left out, there is room for 64 only"),
-        "{}",
-        log_text()
-    );
+    assert_logged("WARN tools: tool_65 is left out, there is room for 64 only");
     assert_eq!(
         names(&registry).into_iter().map(|(name, _)| name).collect::<Vec<_>>(),
         many[..64].iter().map(|t| t.name).collect::<Vec<_>>()

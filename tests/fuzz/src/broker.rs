@@ -10,9 +10,9 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use embedded_io_async::{ErrorKind, ErrorType, Read, Write};
 use hub_core::{Config, Dial, DialError, Hub, HubId, Memory, Platform, WallClock};
+use test_flash::Flash;
 
 use crate::clock;
-use crate::flash::Flash;
 use crate::wire::Inbox;
 
 /// The topics of the hub start with it.
@@ -315,16 +315,17 @@ pub fn with_hub(broker: &Broker, controller: &Controller, story: impl FnOnce(&mu
     };
     let mut memory = Box::new(Memory::new());
     let mut hub = Hub::new(config, &mut memory);
-    let flash = Flash::new(&[], 16);
+    let mut flash = Flash::<256>::new(16);
+    let allowance = flash.limit();
     let mut run =
-        pin!(hub.run((controller.clone(), controller.clone()), broker.clone(), &flash, Machine::default()));
+        pin!(hub.run((controller.clone(), controller.clone()), broker.clone(), flash, Machine::default()));
     let bell = Arc::new(Bell::default());
     let waker = Waker::from(bell.clone());
     story(&mut || {
         /// A few for every piece of the longest input.
         const POLLS: usize = 1_000_000;
         for _ in 0..POLLS {
-            flash.allow();
+            allowance.renew();
             let Poll::Pending = run.as_mut().poll(&mut Context::from_waker(&waker));
             let moved = std::mem::take(&mut broker.0.borrow_mut().moved);
             if !bell.0.swap(false, Ordering::Relaxed) && !moved {

@@ -6,7 +6,6 @@ use critical_section as _;
 
 pub mod broker;
 pub mod clock;
-pub mod flash;
 pub mod input;
 pub mod journal;
 pub mod stack;

@@ -8,7 +8,7 @@ use embassy_futures::block_on;
 use hub_core::limits;
 use hub_core::store::{Builtin, Expression, Memory, Store};
 use libfuzzer_sys::fuzz_target;
-use support::flash::Flash;
+use test_flash::Flash;
 
 fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
     let Some([text, documents]) = support::input::texts(input) else { return };
@@ -36,9 +36,9 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
         }
     }
     let mut memory = Box::new(Memory::new());
-    let flash = Flash::new(&[], 3);
-    flash.allow();
-    let mut store = Store::new(&flash, &mut memory);
+    let mut flash = Flash::<256>::new(3);
+    flash.limit();
+    let mut store = Store::new(flash, &mut memory);
     let mut shown = BTreeSet::new();
     let count = block_on(store.content(expression, &builtins, &mut |document| {
         assert!(!document.stored && document.text == document.name);

@@ -7,7 +7,12 @@ use std::ops::ControlFlow;
 use embassy_futures::block_on;
 use hub_core::store::{Expression, Key, Memory, Opened, Scope, Section, Store, StoreError};
 use libfuzzer_sys::fuzz_target;
-use support::flash::Flash;
+use test_flash::{Allowance, Flash as AnyFlash};
+
+/// Small pages, so that all that happens to pages happens soon.
+type Flash = AnyFlash<PAGE>;
+
+const PAGE: usize = 256;
 
 const KEYS: [Key<'static>; 8] = [
     Key::Setting("broker"),
@@ -35,22 +40,22 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
     let Some((mode, rest)) = input.split_first() else { return };
     let pages = 3 + usize::from(mode >> 1) % 4;
     let mut memory = Box::new(Memory::new());
-    let flash = if mode % 2 == 0 {
-        Flash::new(&rest[..rest.len().min(pages * support::flash::PAGE)], pages)
-    } else {
-        let flash = Flash::new(&[], pages);
-        live(&flash, &mut memory, rest);
-        flash
-    };
-    work(&flash, &mut memory);
+    let is_alive = mode % 2 != 0;
+    let contents = if is_alive { &[] } else { &rest[..rest.len().min(pages * PAGE)] };
+    let mut flash = Flash::with(contents, pages);
+    let allowance = flash.limit();
+    if is_alive {
+        live(&mut flash, &allowance, &mut memory, rest);
+    }
+    work(&mut flash, &allowance, &mut memory);
 });
 
 /// Has entries set and deleted, the store opened anew and the flash damaged, by steps of four bytes.
-fn live(flash: &Flash, memory: &mut Memory, steps: &[u8]) {
+fn live(flash: &mut Flash, allowance: &Allowance, memory: &mut Memory, steps: &[u8]) {
     let mut model = Contents::new();
     let mut history = BTreeSet::new();
     let mut is_damaged = false;
-    let mut store = open(flash, memory).0;
+    let mut store = open(flash, allowance, memory).0;
     for step in steps.chunks_exact(4).take(40) {
         let &[what, one, two, three] = step else { return };
         let key = KEYS[usize::from(one) % KEYS.len()];
@@ -59,30 +64,30 @@ fn live(flash: &Flash, memory: &mut Memory, steps: &[u8]) {
             0..3 => {
                 let text = text(usize::from(two), three);
                 history.insert((name.clone(), text.clone()));
-                if set(flash, &mut store, key, &text) {
+                if set(allowance, &mut store, key, &text) {
                     model.insert(name, text);
                 }
             }
             3 => {
-                flash.allow();
+                allowance.renew();
                 let known = block_on(store.delete(key)).expect("a flash that does not fail");
                 assert!(is_damaged || known == model.contains_key(&name));
                 model.remove(&name);
             }
             4 => {
                 let opened;
-                (store, opened) = open(flash, memory);
+                (store, opened) = open(flash, allowance, memory);
                 assert!(is_damaged || matches!(opened, Opened::Fresh | Opened::Intact), "{opened:?}");
             }
             _ => {
-                let at = usize::from(u16::from_be_bytes([one, two])) % flash.bytes.borrow().len();
-                flash.bytes.borrow_mut()[at] ^= three;
+                let at = usize::from(u16::from_be_bytes([one, two])) % flash.bytes.len();
+                flash.bytes[at] ^= three;
                 is_damaged = true;
-                store = open(flash, memory).0;
+                store = open(flash, allowance, memory).0;
             }
         }
     }
-    let contents = contents(flash, &mut store);
+    let contents = contents(allowance, &mut store);
     if is_damaged {
         for entry in contents {
             assert!(history.contains(&entry), "nobody wrote {entry:?}");
@@ -93,17 +98,17 @@ fn live(flash: &Flash, memory: &mut Memory, steps: &[u8]) {
 }
 
 /// The store does what a store does, whatever was in the flash before.
-fn work(flash: &Flash, memory: &mut Memory) {
-    let (mut store, _) = open(flash, memory);
-    let mut model = contents(flash, &mut store);
+fn work(flash: &mut Flash, allowance: &Allowance, memory: &mut Memory) {
+    let (mut store, _) = open(flash, allowance, memory);
+    let mut model = contents(allowance, &mut store);
     for (key, number) in KEYS.into_iter().zip(0..) {
         let text = text(20, number);
-        if set(flash, &mut store, key, &text) {
+        if set(allowance, &mut store, key, &text) {
             model.insert(format!("{key:?}"), text);
         }
     }
-    assert_eq!(contents(flash, &mut store), model);
-    flash.allow();
+    assert_eq!(contents(allowance, &mut store), model);
+    allowance.renew();
     let everything = Expression::parse("lang,language/*").expect("an expression");
     let count = block_on(store.content(everything, &[], &mut |document| {
         assert!(document.stored);
@@ -111,40 +116,44 @@ fn work(flash: &Flash, memory: &mut Memory) {
     }));
     assert!(count.is_ok_and(|count| count <= model.len()));
 
-    flash.allow();
+    allowance.renew();
     block_on(store.erase_all()).expect("a flash that does not fail");
-    assert!(set(flash, &mut store, KEYS[0], "kept"));
-    let (mut store, opened) = open(flash, memory);
+    assert!(set(allowance, &mut store, KEYS[0], "kept"));
+    let (mut store, opened) = open(flash, allowance, memory);
     assert_eq!(opened, Opened::Intact);
-    assert_eq!(contents(flash, &mut store).len(), 1);
+    assert_eq!(contents(allowance, &mut store).len(), 1);
 }
 
-fn open<'a>(flash: &'a Flash, memory: &'a mut Memory) -> (Store<'a, &'a Flash>, Opened) {
-    flash.allow();
+fn open<'a>(
+    flash: &'a mut Flash,
+    allowance: &Allowance,
+    memory: &'a mut Memory,
+) -> (Store<'a, &'a mut Flash>, Opened) {
+    allowance.renew();
     let mut store = Store::new(flash, memory);
     let opened = block_on(store.open()).expect("a flash that does not fail");
     (store, opened)
 }
 
 /// Whether there was room. If so, what is set can be read.
-fn set(flash: &Flash, store: &mut Store<'_, &Flash>, key: Key<'_>, text: &str) -> bool {
-    flash.allow();
+fn set(allowance: &Allowance, store: &mut Store<'_, &mut Flash>, key: Key<'_>, text: &str) -> bool {
+    allowance.renew();
     match block_on(store.set(key, text)) {
         Ok(()) => {}
         Err(StoreError::Full(_) | StoreError::Worn | StoreError::TooLarge { .. }) => return false,
         Err(error) => panic!("{error}"),
     }
-    flash.allow();
+    allowance.renew();
     assert_eq!(block_on(store.get(key, &mut [0; 512])), Ok(Some(text)));
     true
 }
 
 /// Everything in the store, read in the two ways that there are. They have to agree.
-fn contents(flash: &Flash, store: &mut Store<'_, &Flash>) -> Contents {
+fn contents(allowance: &Allowance, store: &mut Store<'_, &mut Flash>) -> Contents {
     let mut contents = Contents::new();
     for section in SECTIONS {
         let mut last = None;
-        flash.allow();
+        allowance.renew();
         let all = block_on(store.each(section, &mut |key, text| {
             let name = format!("{key:?}");
             assert!(contents.insert(name.clone(), text.into()).is_none(), "{name} comes twice");

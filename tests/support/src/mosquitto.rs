@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+
 use crate::{Folder, PATIENCE, unique};
 
 /// A user name and its password.
@@ -125,6 +127,20 @@ impl Mosquitto {
             .expect("mosquitto_rr is installed");
         assert!(output.status.success() && !output.stdout.is_empty(), "no reply to {topic}");
         String::from_utf8(output.stdout).expect("text").trim_end().to_owned()
+    }
+
+    /// Calls a tool of a hub, and returns the reply.
+    pub fn call(&self, hub: &str, tool: &str, arguments: Value) -> Value {
+        let call = json!({ "name": tool, "arguments": arguments }).to_string();
+        let reply = self.ask(&format!("hearthwave/{hub}/request/tool/call"), call.as_bytes());
+        serde_json::from_str(&reply).unwrap_or_else(|error| panic!("{error} in {reply}"))
+    }
+
+    /// Calls `echo` of a hub, which has to answer.
+    pub fn echo(&self, hub: &str, word: &str) {
+        let reply = self.call(hub, "echo", json!({ "word": word }));
+        assert_eq!((&reply["success"], &reply["tool_name"]), (&json!(true), &json!("echo")), "{reply}");
+        assert_eq!(reply["result"]["echo"]["word"], word, "{reply}");
     }
 
     /// Publishes a request and returns what then comes on `response`, as a person with two terminals would see it.

@@ -11,7 +11,7 @@ use crate::exchange::Said;
 pub fn check(said: &Said) {
     let python = std::env::var_os("HEARTHWAVE_PYTHON").expect("HEARTHWAVE_PYTHON is a Python with the SDKs");
     let mut check = Command::new(python)
-        .arg(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/providers/check.py"))
+        .arg(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../providers/check.py"))
         .stdin(Stdio::piped())
         .spawn()
         .expect("Python");

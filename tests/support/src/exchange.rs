@@ -28,9 +28,9 @@ pub struct Provider {
 /// All of them.
 pub fn providers() -> [Provider; 3] {
     [
-        include_str!("../providers/anthropic.json"),
-        include_str!("../providers/openai.json"),
-        include_str!("../providers/ollama.json"),
+        include_str!("../../providers/anthropic.json"),
+        include_str!("../../providers/openai.json"),
+        include_str!("../../providers/ollama.json"),
     ]
     .map(Provider::read)
 }

@@ -1,9 +1,12 @@
-//! What several suites need: real programs around the hub.
+//! What tests put around the hub: an MQTT client, a controller, servers and real programs.
 
+pub mod client;
+pub mod controller;
 pub mod exchange;
 pub mod log;
 pub mod mosquitto;
-pub mod output;
+pub mod person;
+pub mod process;
 pub mod sdk;
 pub mod search;
 pub mod server;

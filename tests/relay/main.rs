@@ -1,12 +1,10 @@
 //! Stories of the relay: hubs on one side, servers on the other, in virtual time where nothing real is needed.
 
-mod client;
 mod happy;
-mod log;
+mod hub;
 mod mosquitto;
-mod program;
 mod retry;
+mod scene;
 mod search;
 mod sharing;
 mod trouble;
-mod world;

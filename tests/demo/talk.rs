@@ -1,24 +1,15 @@
 //! Somebody who talks to the demo model, and the hub whose tools it calls.
 
-use std::time::Duration;
-
-use host_sim::broker::{Options, Server};
-use host_sim::caller::{ask, wait_for_controller};
 use host_sim::demo::answer;
-use host_sim::flash::MemoryFlash;
-use host_sim::hub::{self, Settings};
-use host_sim::link;
-use host_sim::network::Network;
 use host_sim::zwave::Home;
 use hub_core::chat::Provider;
 use serde_json::{Value, json};
-
-const PATIENCE: Duration = Duration::from_secs(60);
+use support::client::Client;
+use world::Setup;
 
 /// Somebody who talks to the model and runs the tools it calls, as the hub does.
 pub(crate) struct Talk {
-    network: Network,
-    settings: Settings,
+    client: Client,
     pub(crate) home: Home,
     pub(crate) format: Provider,
     pub(crate) tools: Value,
@@ -34,26 +25,6 @@ pub(crate) struct Heard {
 }
 
 impl Talk {
-    async fn request(&self, name: &str, payload: &Value) -> Value {
-        let payload = payload.to_string();
-        let reply = ask(self.network.clone(), &self.settings, name, payload.as_bytes(), PATIENCE);
-        serde_json::from_slice(&reply.await.expect("an answer")).expect("JSON")
-    }
-
-    async fn list_tools(&mut self, format: &str) {
-        let mut tools = Vec::new();
-        let mut request = json!({ "format": format });
-        loop {
-            let reply = self.request("tool/list", &request).await;
-            tools.extend(reply["tools"].as_array().expect("tools").iter().cloned());
-            match reply["next"].as_str() {
-                Some(next) => request["after"] = next.into(),
-                None => break,
-            }
-        }
-        self.tools = tools.into();
-    }
-
     fn ask_model(&self) -> Value {
         let mut body = json!({ "model": "demo-1", "messages": self.messages, "tools": self.tools });
         if self.format == Provider::Anthropic {
@@ -149,8 +120,7 @@ impl Talk {
             );
             let mut results = Vec::new();
             for (id, name, arguments) in calls {
-                let result =
-                    self.request("tool/call", &json!({ "name": name, "arguments": arguments })).await;
+                let result = self.client.uses(&name, arguments).await;
                 results.push((id, name, result.to_string()));
             }
             self.add_results(results);
@@ -166,23 +136,12 @@ pub(crate) fn in_each_format(talk: impl AsyncFn(&mut Talk)) {
 }
 
 pub(crate) fn in_format(format: Provider, talk: impl AsyncFn(&mut Talk)) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
-    runtime.expect("a runtime").block_on(async {
-        let network = Network::Memory(Server::start(Options::default()));
-        let settings = Settings::in_memory("sim");
-        let home = Home::fast(7);
-        let hub = hub::run(&settings, link::to_home(&home), network.clone(), MemoryFlash::default(), 7);
-        let talking = async {
-            wait_for_controller(network.clone(), &settings, PATIENCE).await.expect("a controller");
-            let (network, settings) = (network.clone(), settings.clone());
-            let mut one =
-                Talk { network, settings, home: home.clone(), format, tools: json!([]), messages: vec![] };
-            one.list_tools(format.name()).await;
-            talk(&mut one).await;
-        };
-        tokio::select! {
-            never = hub => never,
-            () = talking => {}
-        }
+    let home = Home::fast(7);
+    Setup::new().home(&home).story(async |world| {
+        let mut client = world.person("ann").await;
+        client.sees_link("ready").await;
+        let request = json!({ "format": format.name() });
+        let tools = client.asks_for_all("tool/list", "tools", request).await.into();
+        talk(&mut Talk { client, home, format, tools, messages: vec![] }).await;
     });
 }

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use host_sim::relay::Provider;
-
-use crate::client::With;
-use crate::log;
-use crate::world::{BODY, reply, story};
 use support::server::{Act, Server};
+
+use crate::hub::{With, error};
+use crate::scene::{BODY, logged_requests, reply, story};
 
 const BUSY: &str = r#"{"error":{"type":"overloaded_error","message":"Overloaded, sorry"}}"#;
 
@@ -19,14 +18,14 @@ fn after(status: u16, header: &str) -> Act {
 fn a_server_that_says_when_is_asked_again_then() {
     for service in Provider::ALL {
         let acts = [after(429, "retry-after: 7"), Act::ok(reply(service))];
-        story(Server::doing(acts), async |mut world| {
-            let (answer, time) = world.hub.ask(service.name(), BODY, With::default()).await;
+        story(Server::doing(acts), async |mut scene| {
+            let (answer, time) = scene.hub.ask(service.name(), BODY, With::default()).await;
             assert_eq!(answer.payload, reply(service).as_bytes());
             assert_eq!(time.as_secs(), 7, "{time:?}");
-            let seen = world.server.seen();
+            let seen = scene.server.seen();
             assert_eq!(seen.len(), 2);
             assert_eq!(seen[0].body, seen[1].body);
-            assert!(log::requests()[0].ends_with(", 1 retry"), "{:?}", log::requests());
+            assert!(logged_requests()[0].ends_with(", 1 retry"), "{:?}", logged_requests());
         });
     }
 }
@@ -39,23 +38,23 @@ fn troubles_that_pass() {
         Act::Reply(status, _, body) => Act::Reply(status, String::new(), body),
         other => other,
     });
-    story(Server::doing(troubles), async |mut world| {
-        let (answer, time) = world.hub.ask("anthropic", BODY, With::default()).await;
+    story(Server::doing(troubles), async |mut scene| {
+        let (answer, time) = scene.hub.ask("anthropic", BODY, With::default()).await;
         assert_eq!(answer.payload, b"{}");
         // 0.5, 1, 2 and 4 s, each shortened by chance by up to a half.
         assert!(time >= Duration::from_millis(3750) && time <= Duration::from_millis(7500), "{time:?}");
-        assert_eq!(world.server.seen().len(), 5);
+        assert_eq!(scene.server.seen().len(), 5);
     });
 }
 
 #[test]
 fn a_server_that_never_recovers_is_given_up_in_its_own_words() {
     for service in Provider::ALL {
-        story(Server::always(Act::status(500, BUSY)), async |mut world| {
-            let (answer, time) = world.hub.ask(service.name(), BODY, With::default()).await;
-            assert_eq!(answer.error(), ("Overloaded, sorry".into(), Some(500)));
+        story(Server::always(Act::status(500, BUSY)), async |mut scene| {
+            let (answer, time) = scene.hub.ask(service.name(), BODY, With::default()).await;
+            assert_eq!(error(&answer), ("Overloaded, sorry".into(), Some(500)));
             assert!(time < Duration::from_secs(16), "{time:?}");
-            assert_eq!(world.server.seen().len(), 6);
+            assert_eq!(scene.server.seen().len(), 6);
         });
     }
 }
@@ -63,16 +62,16 @@ fn a_server_that_never_recovers_is_given_up_in_its_own_words() {
 #[test]
 fn nobody_waits_for_a_server_longer_than_the_hub_does() {
     let acts = [after(429, "retry-after: 120")];
-    story(Server::doing(acts), async |mut world| {
-        let (answer, time) = world.hub.ask("openai", BODY, With::default()).await;
-        assert_eq!(answer.error(), ("Overloaded, sorry".into(), Some(429)));
+    story(Server::doing(acts), async |mut scene| {
+        let (answer, time) = scene.hub.ask("openai", BODY, With::default()).await;
+        assert_eq!(error(&answer), ("Overloaded, sorry".into(), Some(429)));
         assert!(time < Duration::from_secs(1), "there is no point in waiting: {time:?}");
-        assert_eq!(world.server.seen().len(), 1);
+        assert_eq!(scene.server.seen().len(), 1);
     });
-    story(Server::always(Act::status(503, BUSY)), async |mut world| {
+    story(Server::always(Act::status(503, BUSY)), async |mut scene| {
         let with = With { deadline_ms: Some("2000"), ..With::default() };
-        let (answer, time) = world.hub.ask("openai", BODY, with).await;
-        assert_eq!(answer.error().1, Some(503));
+        let (answer, time) = scene.hub.ask("openai", BODY, with).await;
+        assert_eq!(error(&answer).1, Some(503));
         assert!(time < Duration::from_secs(2), "{time:?}");
     });
 }
@@ -88,10 +87,10 @@ fn what_does_not_pass_is_not_repeated() {
         (Act::status(429, quota), 429),
         (after(500, "x-should-retry: false"), 500),
     ] {
-        story(Server::always(act), async |mut world| {
-            let (answer, _) = world.hub.ask("openai", BODY, With::default()).await;
-            assert_eq!(answer.error().1, Some(status));
-            assert_eq!(world.server.seen().len(), 1, "{status}");
+        story(Server::always(act), async |mut scene| {
+            let (answer, _) = scene.hub.ask("openai", BODY, With::default()).await;
+            assert_eq!(error(&answer).1, Some(status));
+            assert_eq!(scene.server.seen().len(), 1, "{status}");
         });
     }
 }

@@ -1,0 +1,248 @@
+//! The MQTT client of all tests: minimq, as in the hub, with an inbox.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use embedded_io_adapters::tokio_1::FromTokio;
+pub use minimq::QoS;
+use minimq::{
+    Buffers, ConfigBuilder, Connection, InboundPublish, Property, Publication, Session, SubscriptionOptions,
+    TopicFilter,
+};
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::log::log_text;
+
+/// Longer than anything in a story takes; in virtual time it costs nothing.
+pub const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Longer than the hub ever stays away from its broker.
+const QUIET: Duration = Duration::from_secs(120);
+
+/// Packets of this size pass in either direction.
+const PACKET: usize = 256 * 1024;
+
+/// A message that the client received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    pub topic: String,
+    pub payload: Vec<u8>,
+    pub retained: bool,
+    pub correlation: Option<Vec<u8>>,
+    pub response: Option<String>,
+}
+
+impl From<InboundPublish<'_>> for Message {
+    fn from(message: InboundPublish<'_>) -> Self {
+        Self {
+            topic: message.topic().into(),
+            payload: message.payload().into(),
+            retained: message.retained(),
+            correlation: message.correlation_data().map(Into::into),
+            response: message.response_topic().map(Into::into),
+        }
+    }
+}
+
+impl Message {
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.payload)
+            .unwrap_or_else(|error| panic!("{error} in {:?}", String::from_utf8_lossy(&self.payload)))
+    }
+}
+
+/// A message to publish: QoS 1, and without properties unless they are added.
+#[derive(Clone, Debug)]
+pub struct Publish {
+    topic: String,
+    payload: Vec<u8>,
+    qos: QoS,
+    retain: bool,
+    response: Option<String>,
+    correlation: Option<Vec<u8>>,
+    expiry: Option<u32>,
+    user_property: Option<(String, String)>,
+}
+
+impl Publish {
+    pub fn new(topic: &str, payload: impl AsRef<[u8]>) -> Self {
+        Self {
+            topic: topic.into(),
+            payload: payload.as_ref().into(),
+            qos: QoS::AtLeastOnce,
+            retain: false,
+            response: None,
+            correlation: None,
+            expiry: None,
+            user_property: None,
+        }
+    }
+
+    pub fn qos(self, qos: QoS) -> Self {
+        Self { qos, ..self }
+    }
+
+    pub fn retained(self) -> Self {
+        Self { retain: true, ..self }
+    }
+
+    pub fn reply_to(self, topic: &str) -> Self {
+        Self { response: Some(topic.into()), ..self }
+    }
+
+    pub fn correlation(self, data: &[u8]) -> Self {
+        Self { correlation: Some(data.into()), ..self }
+    }
+
+    pub fn expires_after(self, seconds: u32) -> Self {
+        Self { expiry: Some(seconds), ..self }
+    }
+
+    pub fn user_property(self, name: &str, value: &str) -> Self {
+        Self { user_property: Some((name.into(), value.into())), ..self }
+    }
+}
+
+/// A client that is connected, as long as it lives, and keeps what it receives until somebody looks.
+pub struct Client {
+    /// The hub that it talks to, as in topics.
+    pub(crate) hub: String,
+    pub(crate) id: String,
+    outbox: mpsc::UnboundedSender<Publish>,
+    inbox: mpsc::UnboundedReceiver<Message>,
+    /// Received before, and to be looked at first.
+    pub(crate) kept: VecDeque<Message>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// What a client is connected by.
+trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
+
+type Io = FromTokio<Box<dyn Stream>>;
+
+impl Client {
+    /// Connects to the broker at the other end of `stream`, with subscriptions to `filters`.
+    pub async fn connect(
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        hub: &str,
+        id: &str,
+        filters: &[&str],
+    ) -> Self {
+        let (outbox, outgoing) = mpsc::unbounded_channel();
+        let (received, inbox) = mpsc::unbounded_channel();
+        let (ready, is_ready) = oneshot::channel();
+        let filters = filters.iter().map(|filter| filter.to_string()).collect();
+        let (io, name) = (FromTokio::new(Box::new(stream) as Box<dyn Stream>), id.to_owned());
+        let task = tokio::spawn(run(io, name, filters, outgoing, received, ready));
+        is_ready.await.expect("the broker lets the client in");
+        Self { hub: hub.into(), id: id.into(), outbox, inbox, kept: VecDeque::new(), task }
+    }
+
+    /// Publishes a message soon.
+    pub fn publish(&self, message: Publish) {
+        self.outbox.send(message).expect("connected");
+    }
+
+    /// The next message, if one comes within this time.
+    pub async fn next(&mut self, within: Duration) -> Option<Message> {
+        if let Some(message) = self.kept.pop_front() {
+            return Some(message);
+        }
+        let message = timeout(within, self.inbox.recv()).await.ok()?;
+        Some(message.unwrap_or_else(|| panic!("{} lost the broker", self.id)))
+    }
+
+    /// The next message on `topic`; those on others are passed over.
+    pub async fn hears_at(&mut self, topic: &str) -> Message {
+        let wanted = async {
+            loop {
+                let message = self.next(PATIENCE).await?;
+                if message.topic == topic {
+                    return Some(message);
+                }
+            }
+        };
+        let message = timeout(PATIENCE, wanted).await.ok().flatten();
+        message.unwrap_or_else(|| panic!("nothing on {topic}; the log:\n{}", log_text()))
+    }
+
+    /// Everything on `topic` until nothing has come for longer than the hub ever stays away.
+    pub async fn hears_all_at(&mut self, topic: &str) -> Vec<Message> {
+        let mut messages = Vec::new();
+        while let Some(message) = self.next(QUIET).await {
+            messages.extend((message.topic == topic).then_some(message));
+        }
+        messages
+    }
+}
+
+/// Runs the client's session until the client is dropped or the broker is gone.
+async fn run(
+    io: Io,
+    id: String,
+    filters: Vec<String>,
+    mut outgoing: mpsc::UnboundedReceiver<Publish>,
+    received: mpsc::UnboundedSender<Message>,
+    ready: oneshot::Sender<()>,
+) {
+    let (mut receive, mut send) = (vec![0; PACKET], vec![0; 2 * PACKET]);
+    let config =
+        ConfigBuilder::new(Buffers::new(&mut receive, &mut send)).client_id(&id).expect("a short id");
+    let mut session = Session::new(config);
+    let mut connection = session.connect(io).await.expect("the broker lets the client in");
+    let options = SubscriptionOptions::default().maximum_qos(QoS::ExactlyOnce).retain_as_published();
+    let filters: Vec<_> = filters.iter().map(|filter| TopicFilter::new(filter).options(options)).collect();
+    // Whoever looks for a message that does not come any more is told that the broker is lost.
+    let deliver = |message: InboundPublish<'_>| drop(received.send(message.into()));
+    if !filters.is_empty() {
+        let subscribed = connection.subscribe(&filters, &[]).await.expect("subscribed");
+        while connection.is_pending(&subscribed) {
+            connection.poll().await.expect("an acknowledgement").map(deliver);
+        }
+    }
+    let _ = ready.send(());
+    loop {
+        tokio::select! {
+            biased;
+            message = connection.recv() => match message {
+                Ok(message) => deliver(message),
+                Err(_) => return,
+            },
+            message = outgoing.recv() => {
+                let Some(message) = message else { return };
+                while !connection.can_publish(message.qos) {
+                    let Ok(message) = connection.poll().await else { return };
+                    message.map(deliver);
+                }
+                publish(&mut connection, &message).await;
+            }
+        }
+    }
+}
+
+async fn publish(connection: &mut Connection<'_, '_, Io>, message: &Publish) {
+    let mut properties = Vec::new();
+    properties.extend(message.response.as_deref().map(Property::ResponseTopic));
+    properties.extend(message.correlation.as_deref().map(Property::CorrelationData));
+    properties.extend(message.expiry.map(Property::MessageExpiryInterval));
+    properties
+        .extend(message.user_property.as_ref().map(|(name, value)| Property::UserProperty(name, value)));
+    let mut publication =
+        Publication::bytes(&message.topic, &message.payload).qos(message.qos).properties(&properties);
+    if message.retain {
+        publication = publication.retain();
+    }
+    connection.publish(publication).await.expect("the broker takes it");
+}

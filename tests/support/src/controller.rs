@@ -1,0 +1,163 @@
+//! A controller, played by hand: the far end of the hub's serial line.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio::time::timeout;
+
+use crate::client::PATIENCE;
+
+pub struct Controller {
+    lines: BufReader<ReadHalf<DuplexStream>>,
+    tx: WriteHalf<DuplexStream>,
+}
+
+impl Controller {
+    /// The controller at this end of the line.
+    pub fn at(line: DuplexStream) -> Self {
+        let (rx, tx) = tokio::io::split(line);
+        Self { lines: BufReader::new(rx), tx }
+    }
+
+    /// The next line from the hub, which has to be JSON.
+    pub async fn hears(&mut self) -> Value {
+        let mut line = String::new();
+        let count =
+            timeout(PATIENCE, self.lines.read_line(&mut line)).await.expect("a line").expect("readable");
+        assert!(count > 0 && line.ends_with('\n'), "half a line: {line:?}");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"))
+    }
+
+    /// The next request `method`; those before it are passed over.
+    pub async fn hears_of(&mut self, method: &str) -> Value {
+        loop {
+            let message = self.hears().await;
+            if message["method"] == method {
+                return message;
+            }
+        }
+    }
+
+    /// The next call of a tool.
+    pub async fn hears_call(&mut self) -> Value {
+        self.hears_of("tools/call").await
+    }
+
+    /// Comes late, and misses what has been said so far.
+    pub async fn comes_late(&mut self) {
+        let mut line = Vec::new();
+        while timeout(Duration::from_millis(1), self.lines.read_until(b'\n', &mut line)).await.is_ok() {}
+    }
+
+    /// Writes a line of anything.
+    pub async fn says(&mut self, line: impl AsRef<[u8]>) {
+        self.tx.write_all(line.as_ref()).await.expect("the hub listens");
+        self.tx.write_all(b"\n").await.expect("the hub listens");
+    }
+
+    /// Sends a notification.
+    pub async fn notifies(&mut self, method: &str, params: Value) {
+        let message =
+            json!({ "jsonrpc": "2.0", "method": format!("notifications/{method}"), "params": params });
+        self.says(message.to_string()).await;
+    }
+
+    /// Says that its list of tools is another one.
+    pub async fn changes_its_tools(&mut self) {
+        self.says(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#).await;
+    }
+
+    /// Answers a request.
+    pub async fn answers(&mut self, request: &Value, result: Value) {
+        let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
+        self.says(answer.to_string()).await;
+    }
+
+    /// Answers a call with a text.
+    pub async fn replies(&mut self, call: &Value, text: &str) {
+        self.answers(call, json!({ "content": [{ "type": "text", "text": text }] })).await;
+    }
+
+    /// Answers a request with an error.
+    pub async fn refuses(&mut self, request: &Value, code: i64, message: &str, data: Value) {
+        let error = json!({ "code": code, "message": message, "data": data });
+        let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "error": error });
+        self.says(answer.to_string()).await;
+    }
+
+    /// Waits for a call and answers it with a text. Returns the call.
+    pub async fn serves(&mut self, text: &str) -> Value {
+        let call = self.hears_call().await;
+        self.replies(&call, text).await;
+        call
+    }
+
+    /// Waits for a call and answers it with this result. Returns the call.
+    pub async fn serves_result(&mut self, result: Value) -> Value {
+        let call = self.hears_call().await;
+        self.answers(&call, result).await;
+        call
+    }
+
+    /// Answers the next `initialize`, in the version that the hub wants.
+    pub async fn says_hello(&mut self) {
+        let hello = self.hears_of("initialize").await;
+        self.answers(&hello, about_it(&hello["params"]["protocolVersion"])).await;
+    }
+
+    /// Goes through the handshake, with two tools.
+    pub async fn greets(&mut self) {
+        self.greets_with(json!([a_tool("one"), a_tool("two")])).await;
+    }
+
+    /// Goes through the handshake, with these tools.
+    pub async fn greets_with(&mut self, tools: Value) {
+        self.says_hello().await;
+        self.hears_of("notifications/initialized").await;
+        self.lists(tools).await;
+    }
+
+    /// Answers the next question for its tools.
+    pub async fn lists(&mut self, tools: Value) {
+        let list = self.hears_of("tools/list").await;
+        self.answers(&list, json!({ "tools": tools })).await;
+    }
+}
+
+/// What a controller says about itself.
+pub fn about_it(version: &Value) -> Value {
+    json!({
+        "protocolVersion": version,
+        "capabilities": { "tools": {} },
+        "serverInfo": { "name": "played", "version": "1" },
+    })
+}
+
+/// A tool that takes anything.
+pub fn a_tool(name: &str) -> Value {
+    json!({ "name": name, "inputSchema": { "type": "object" } })
+}
+
+/// What a Z-Wave controller offers.
+pub fn zwave_tools() -> Value {
+    json!([
+        {
+            "name": "control_zwave_device",
+            "description": "Controls a device.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "deviceName": { "type": "string" },
+                    "action": { "enum": ["on", "off", "toggle"] },
+                    "level": { "type": "integer", "minimum": 0, "maximum": 99 },
+                    "fadeSeconds": { "type": "number" },
+                },
+                "required": ["deviceName", "action"],
+            },
+            "annotations": { "destructiveHint": false, "readOnlyHint": false },
+        },
+        { "name": "list_devices", "description": "Lists them.", "inputSchema": { "type": "object" },
+          "annotations": { "readOnlyHint": true } },
+    ])
+}

@@ -1,0 +1,169 @@
+//! The wires that a story can cut: the hub's way to its broker, and its serial line.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::rc::Rc;
+
+use embedded_io_adapters::tokio_1::FromTokio;
+use embedded_io_async::{ErrorType, Read, Write};
+use host_sim::link;
+use host_sim::network::{Network, Stream};
+use hub_core::{Dial, DialError};
+use tokio::io::{DuplexStream, ReadHalf, WriteHalf};
+use tokio::time::Instant;
+
+/// What happens when the hub dials the broker.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// It gets through.
+    Open,
+    /// It does not, for this reason.
+    Fails(DialError),
+    /// Somebody answers who says nothing, unless the story speaks for them: see [`World::mute`](crate::World::mute).
+    Mute,
+    /// The hub is heard, and hears nothing.
+    OneWay,
+}
+
+/// One time that the hub dialled.
+pub struct Dialled {
+    pub at: Instant,
+    pub sent: Vec<u8>,
+}
+
+impl Dialled {
+    /// How often the hub subscribed.
+    pub fn subscriptions(&self) -> usize {
+        const SUBSCRIBE: u8 = 8;
+        self.packet_types().iter().filter(|packet| **packet == SUBSCRIBE).count()
+    }
+
+    /// The types of the packets that the hub sent, as MQTT numbers them.
+    pub fn packet_types(&self) -> Vec<u8> {
+        let mut types = Vec::new();
+        let mut rest = self.sent.as_slice();
+        while let [first, after @ ..] = rest {
+            types.push(first >> 4);
+            let digits = after.iter().take_while(|byte| **byte & 0x80 != 0).count() + 1;
+            let length = after[..digits].iter().rev().fold(0, |sum, byte| sum << 7 | usize::from(byte & 127));
+            rest = &after[digits + length..];
+        }
+        types
+    }
+}
+
+/// The hub's way to its broker.
+pub struct Wire {
+    pub reach: Cell<Reach>,
+    /// Whether what the hub sends gets lost on the way.
+    pub swallows: Cell<bool>,
+    pub dials: RefCell<Vec<Dialled>>,
+    pub(crate) network: RefCell<Network>,
+    pub(crate) mutes: RefCell<Vec<DuplexStream>>,
+}
+
+impl Wire {
+    pub(crate) fn new(network: Network, reach: Reach) -> Self {
+        Self {
+            reach: Cell::new(reach),
+            swallows: Cell::new(false),
+            dials: RefCell::default(),
+            network: RefCell::new(network),
+            mutes: RefCell::default(),
+        }
+    }
+}
+
+pub(crate) struct WireDial(pub(crate) Rc<Wire>);
+
+impl Dial for WireDial {
+    type Io<'a> = Tapped;
+
+    async fn dial(&mut self, host: &str, port: u16) -> Result<Tapped, DialError> {
+        let wire = self.0.clone();
+        wire.dials.borrow_mut().push(Dialled { at: Instant::now(), sent: Vec::new() });
+        let io = match wire.reach.get() {
+            Reach::Open | Reach::OneWay => {
+                let mut network = wire.network.borrow().clone();
+                network.dial(host, port).await?
+            }
+            Reach::Fails(error) => return Err(error),
+            Reach::Mute => {
+                let (ours, theirs) = tokio::io::duplex(1024);
+                wire.mutes.borrow_mut().push(theirs);
+                FromTokio::new(Box::new(ours) as Box<dyn Stream>)
+            }
+        };
+        Ok(Tapped { io, is_deaf: wire.reach.get() == Reach::OneWay, wire })
+    }
+}
+
+/// A stream that notes what the hub sends.
+pub(crate) struct Tapped {
+    io: FromTokio<Box<dyn Stream>>,
+    is_deaf: bool,
+    wire: Rc<Wire>,
+}
+
+impl ErrorType for Tapped {
+    type Error = io::Error;
+}
+
+impl Read for Tapped {
+    async fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if self.is_deaf {
+            std::future::pending::<()>().await;
+        }
+        self.io.read(buf).await
+    }
+}
+
+impl Write for Tapped {
+    async fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        let count = if self.wire.swallows.get() { buf.len() } else { self.io.write(buf).await? };
+        self.wire.dials.borrow_mut().last_mut().expect("dialled").sent.extend_from_slice(&buf[..count]);
+        Ok(count)
+    }
+
+    async fn flush(&mut self) -> io::Result<()> {
+        self.io.flush().await
+    }
+}
+
+/// The hub's end of its serial line.
+pub(crate) enum Line<Played, Home> {
+    Played(FromTokio<Played>),
+    Home(Home),
+}
+
+pub(crate) type Rx = Line<ReadHalf<DuplexStream>, link::Rx>;
+pub(crate) type Tx = Line<WriteHalf<DuplexStream>, link::Tx>;
+
+impl<Played, Home> ErrorType for Line<Played, Home> {
+    type Error = io::Error;
+}
+
+impl Read for Rx {
+    async fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Played(line) => line.read(buf).await,
+            Self::Home(line) => line.read(buf).await,
+        }
+    }
+}
+
+impl Write for Tx {
+    async fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Played(line) => line.write(buf).await,
+            Self::Home(line) => line.write(buf).await,
+        }
+    }
+
+    async fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Played(line) => line.flush().await,
+            Self::Home(line) => line.flush().await,
+        }
+    }
+}
