@@ -17,6 +17,9 @@
 //! not use the buffer again before [`answers_read`](Pending::answers_read) returns, which is when the ticket is dropped. So
 //! a request needs no buffer for its answer. What else belongs to a request (`T`) is in [`Slot::data`].
 
+#[cfg(test)]
+mod tests;
+
 use core::cell::Cell;
 
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;

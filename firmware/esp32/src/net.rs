@@ -14,7 +14,7 @@ use crate::{settings::Network, wifi};
 /// One for DHCP, one for DNS, one to the broker.
 const SOCKETS: usize = 3;
 
-/// For the network to hand out an address; after that a person should look into it.
+/// For the network to assign an address; after that a warning is logged.
 const ADDRESS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Starts the radio and the stack, and returns at once: the network comes up in the background. Call once.
@@ -36,7 +36,7 @@ async fn run(mut runner: Runner<'static, Interface>) {
     runner.run().await
 }
 
-/// Says which address the hub has, or that it has none.
+/// Logs which address the hub has, or that it has none.
 #[embassy_executor::task]
 async fn log_address(stack: Stack<'static>) {
     loop {

@@ -5,8 +5,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use esp_hal::{delay::Delay, efuse, rng::Rng, system};
 use hub_core::{Platform, WallClock};
 
-/// Time for the last words to leave through USB, and a pause so that a fault at start-up does not become a
-/// storm of restarts.
+/// Time for the last log lines to leave through USB, and a pause between restarts after a fault at start-up.
 const LAST_WORDS_MILLISECONDS: u32 = 2000;
 
 /// The volume that the speaker is to have, in percent.
@@ -18,8 +17,7 @@ pub struct Chip;
 
 impl Platform for Chip {
     fn seed(&self) -> u64 {
-        // The generator alone tells starts apart only weakly while the radio is off; the address tells chips
-        // apart for certain.
+        // While the radio is off, the generator is weak. The address at least differs from chip to chip.
         let mut bytes = [0; 8];
         Rng::new().read(&mut bytes);
         let mac = efuse::base_mac_address();
@@ -47,8 +45,7 @@ impl Platform for Chip {
     }
 }
 
-/// Called by esp-backtrace after it has printed a panic: a hub that restarts is worth more than one that
-/// stands still until somebody pulls the plug.
+/// Called by esp-backtrace after it has printed a panic. Restarts, since nobody may be there to pull the plug.
 #[unsafe(no_mangle)]
 extern "Rust" fn custom_halt() -> ! {
     Delay::new().delay_millis(LAST_WORDS_MILLISECONDS);

@@ -9,16 +9,15 @@
 //! These two pins are free on both chips: they do not choose the boot mode and carry neither flash nor USB
 //! nor the log.
 //!
-//! The hardware keeps 128 received bytes, 11 ms of a busy line, and the hub can be away for longer than
-//! that. So a task that nothing but a critical section holds up moves them into a ring, and the hub reads
-//! from there:
+//! The hardware keeps 128 received bytes, 11 ms of a busy line, and the hub can be busy for longer than
+//! that. So a task that only a critical section can delay moves them into a ring, and the hub reads from
+//! there:
 //!
 //! ```text
 //!   RX pin ─► FIFO, 128 B ─► drain, on an interrupt executor ─► RING ─► the hub, in thread mode
 //! ```
 //!
-//! What goes wrong on the line is counted and logged, and costs the bytes it hit: the hub sees a broken line
-//! of text and carries on.
+//! Faults of the line are counted and logged. The bytes they hit are lost: the hub sees a malformed line of text.
 
 use defmt::warn;
 use embassy_executor::{SendSpawner, Spawner};
@@ -150,7 +149,7 @@ async fn drain(receiver: UartRx<'static, Blocking>) {
     }
 }
 
-/// Tells a person what goes wrong on the line, without flooding the log.
+/// Logs the faults of the line, without flooding the log.
 #[embassy_executor::task]
 async fn log_faults() {
     let mut logged = Faults::default();

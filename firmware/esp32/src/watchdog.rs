@@ -1,4 +1,4 @@
-//! Restarts a hub that no longer gets anything done.
+//! Restarts a hub that hangs.
 
 use embassy_time::{Duration, Timer};
 use esp_hal::{
@@ -11,7 +11,7 @@ const TIMEOUT: esp_hal::time::Duration = esp_hal::time::Duration::from_secs(20);
 
 const FEED_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Starts the watchdog, and feeds it for as long as the executor of the hub gets round to it.
+/// Starts the watchdog, and feeds it as long as the hub's executor runs.
 #[embassy_executor::task]
 pub async fn watch(timers: TIMG1<'static>) {
     let mut watchdog: Wdt<TIMG1<'static>> = TimerGroup::new(timers).wdt;

@@ -11,7 +11,7 @@ use riscv_rt::TrapFrame;
 /// Why the machine stopped: the emulator's exit status.
 #[derive(Clone, Copy)]
 pub enum Exit {
-    /// The command line makes no sense.
+    /// The command line is malformed.
     Settings = 2,
     /// The machine lacks a device.
     Machine = 3,
@@ -30,7 +30,7 @@ pub fn start(level: LevelFilter) {
     }
 }
 
-/// Says why and stops the machine.
+/// Logs why and stops the machine.
 pub fn fail(exit: Exit, why: Arguments) -> ! {
     print("FATAL", why);
     switch((exit as u32) << 16 | 0x3333)
@@ -53,7 +53,7 @@ fn switch(command: u32) -> ! {
 struct Console;
 
 impl Log for Console {
-    /// Other crates are heard when they warn.
+    /// Other crates log warnings and errors only.
     fn enabled(&self, metadata: &Metadata) -> bool {
         let ours = ["hub_core", env!("CARGO_CRATE_NAME")];
         metadata.level() <= Level::Warn || ours.iter().any(|name| metadata.target().starts_with(name))

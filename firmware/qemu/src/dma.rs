@@ -1,5 +1,4 @@
-//! Memory shared with virtio devices: every address is what it is for the device too, and the queues live in
-//! a few static pages.
+//! Memory shared with virtio devices: addresses are the same on both sides, and the queues live in a few static pages.
 
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;

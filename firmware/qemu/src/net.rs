@@ -27,7 +27,7 @@ const SLOT_SIZE: usize = 0x1000;
 const INTERRUPT_STATUS: usize = 0x60;
 const INTERRUPT_ACKNOWLEDGE: usize = 0x64;
 
-/// Places in each of the device's two queues.
+/// Entries of each of the device's two queues.
 const QUEUE: usize = 8;
 /// Frames that wait to be read. Two TCP windows' worth; more wait in the emulator.
 const RECEIVE: usize = QUEUE;
@@ -61,7 +61,7 @@ async fn run(mut runner: Runner<'static, &'static mut Card>) -> ! {
     runner.run().await
 }
 
-/// Takes back the interrupt line, which stays up until the device hears of it, and lets the stack look.
+/// Acknowledges the interrupt, which stays up until then, and wakes the stack.
 pub fn on_interrupt(source: u32) {
     let slot = slot(source);
     // SAFETY: registers of a device that is there, since it has interrupted. The driver does not use them.

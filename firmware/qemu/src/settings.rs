@@ -1,4 +1,4 @@
-//! What the person who starts the machine decides: `key=value` words of the command line.
+//! Settings from the command line: `key=value` words.
 
 use core::fmt::{self, Display};
 use core::num::NonZeroU16;
@@ -27,7 +27,7 @@ pub struct Settings {
     pub report: Option<Duration>,
 }
 
-/// A command line that makes no sense.
+/// Why a command line is malformed.
 pub enum SettingsError {
     /// It is too long, or there is none at all.
     Unreadable,

@@ -8,7 +8,7 @@ use critical_section::Mutex;
 use embassy_time::{Duration, Ticker};
 use riscv::register::minstret;
 
-/// What no program is likely to leave on a stack.
+/// A word that no program is likely to leave on a stack.
 const PAINT: u32 = 0xA5C3_5A3C;
 
 /// Room for the frame of the function that paints.
@@ -51,13 +51,13 @@ pub fn stack_size() -> usize {
     addr_of!(__sstack).addr() - addr_of!(__estack).addr()
 }
 
-/// Instructions executed so far, but for the uncounted ones. Exact where the emulator's time goes by them
-/// (`icount=1`), where sleeping counts too unless it is [`uncounted`]; a rough figure elsewhere.
+/// Instructions executed so far, without the uncounted ones. Exact with `icount=1`, where sleeping counts too unless it is
+/// [`uncounted`]; a rough figure otherwise.
 pub fn instructions() -> u64 {
     critical_section::with(|cs| minstret::read64() - UNCOUNTED.borrow(cs).get())
 }
 
-/// Runs what is none of the hub's own work.
+/// Runs something that is not the hub's own work.
 pub fn uncounted(run: impl FnOnce()) {
     let before = instructions();
     run();

@@ -11,7 +11,7 @@
 //! `1e0` are integers, 9007199254740993 is more than 9007199254740992, and 0.3 is a multiple of 0.1.
 //!
 //! Schemas come from controllers and values from language models, so neither is trusted: a check takes at most
-//! [`SCHEMA_STEPS`](crate::limits::SCHEMA_STEPS) and goes [`SCHEMA_DEPTH`](crate::limits::SCHEMA_DEPTH) levels
+//! [`SCHEMA_STEPS`] and goes [`SCHEMA_DEPTH`](crate::limits::SCHEMA_DEPTH) levels
 //! deep. Where that does not do, or a number cannot be handled exactly, the answer is
 //! [`Reason::TooComplex`]: what was not checked is never called valid.
 //!

@@ -1,4 +1,4 @@
-//! Settings: what people can change while the hub runs. Each is a row in [`rows`]; requests, their errors, the list of
+//! Settings: what people can change while the hub runs. Each is a row in `rows.rs`; requests, their errors, the list of
 //! settings and the documentation all come from there.
 
 mod rows;

@@ -236,10 +236,10 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
     }
 
     /// The names in a section, in order, each once.
-    pub async fn names(&mut self, section: Section<'_>) -> Result<Keys<'_>, StoreError> {
+    pub async fn names(&mut self, section: Section<'_>) -> Result<impl Iterator<Item = Key<'_>>, StoreError> {
         let prefix = section.encode()?;
         let (_, memory) = self.ready().await?;
-        Ok(Keys { records: memory.names.iter(), prefix })
+        Ok(memory.names.starting_with(prefix).filter_map(|record| Key::decode(record.key)))
     }
 
     /// Calls `visit` with each entry of a section and its text, in order, until it breaks. Damaged entries are skipped.
@@ -309,22 +309,6 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
         self.full_from = usize::MAX;
         self.settled = true;
         Ok(opened)
-    }
-}
-
-/// Iterates over names. See [`Store::names`].
-#[derive(Clone)]
-pub struct Keys<'a> {
-    records: names::Iter<'a>,
-    prefix: Encoded,
-}
-
-impl<'a> Iterator for Keys<'a> {
-    type Item = Key<'a>;
-
-    fn next(&mut self) -> Option<Key<'a>> {
-        let prefix = self.prefix.bytes();
-        self.records.find_map(|record| record.key.starts_with(prefix).then(|| Key::decode(record.key))?)
     }
 }
 

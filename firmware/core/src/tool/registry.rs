@@ -257,8 +257,9 @@ impl Contents {
     fn position(&self, name: &str) -> Option<usize> {
         self.tools.iter().position(|entry| match entry {
             Entry::Own(tool) => {
-                let rest = self.parts(tool).into_iter().try_fold(name, |rest, part| rest.strip_prefix(part));
-                rest == Some("")
+                // From the end, where most names differ.
+                let [prefix, separator, own] = self.parts(tool);
+                name.strip_suffix(own).and_then(|rest| rest.strip_suffix(separator)) == Some(prefix)
             }
             Entry::Controllers { texts, .. } => self.texts.get(texts)[0] == name,
         })
