@@ -1,6 +1,7 @@
 //! The pages in `docs/`, held to the code.
 
 mod scenarios;
+mod settings;
 
 use std::path::Path;
 

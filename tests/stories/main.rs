@@ -12,6 +12,7 @@ mod questions;
 mod requests;
 mod rules;
 mod search;
+mod settings;
 mod speech;
 mod turns;
 

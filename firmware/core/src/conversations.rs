@@ -145,12 +145,6 @@ impl Conversations {
     }
 }
 
-impl Default for Conversations {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// A conversation that is reserved for a turn, until this is dropped.
 pub struct Reserved<'a> {
     /// The turn.

@@ -40,7 +40,8 @@
 //! | [`text`], [`json`] | cutting and escaping text; a borrowed view of JSON text, and a writer into a fixed buffer |
 //! | [`math`], [`schema`] | an arithmetic evaluator; checks a value against a JSON Schema |
 //! | [`store`], [`settings`] | entries on a flash; settings declared as rows |
-//! | [`pending`], [`questions`], [`notice`] | requests that wait for an answer; what the hub asks others; what people should know |
+//! | [`queue`], [`notice`] | a queue that keeps the newest; what people should know |
+//! | [`pending`], [`questions`] | requests that wait for an answer; what the hub asks others |
 //! | [`mqtt`] | topics and sessions, and nothing of what they carry |
 //! | [`tool`], [`link`], [`tools`] | definition, registry and executor; the MCP client; the hub's own tools, one file each |
 //! | [`chat`] | decides about a conversation: rule, prompt, history, turn, providers |
@@ -60,6 +61,7 @@
     clippy::unreachable,
     clippy::todo
 )]
+#![allow(clippy::new_without_default, reason = "memory is made by `const fn new`, in a static")]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 #[cfg(test)]
@@ -80,6 +82,7 @@ pub mod notice;
 pub mod pending;
 pub mod platform;
 pub mod questions;
+pub mod queue;
 pub mod request;
 pub mod schema;
 pub mod settings;

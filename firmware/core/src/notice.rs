@@ -2,12 +2,11 @@
 
 use core::fmt;
 
-use embassy_sync::blocking_mutex::raw::NoopRawMutex;
-use embassy_sync::channel::Channel;
 use heapless::String;
 use serde::Serialize;
 
 use crate::json::Overflow;
+use crate::queue::Queue;
 use crate::{limits, text};
 
 /// How much it matters.
@@ -42,6 +41,11 @@ pub struct Notice {
 }
 
 impl Notice {
+    /// What is too long is cut.
+    pub fn new(level: Level, text: fmt::Arguments<'_>) -> Self {
+        Self { level, text: text::clip(&text) }
+    }
+
     /// Writes the payload, and returns its length.
     pub(crate) fn write(&self, buffer: &mut [u8]) -> Result<usize, Overflow> {
         #[derive(Serialize)]
@@ -55,42 +59,4 @@ impl Notice {
 }
 
 /// Notices that wait to be published. A hub that is offline for long keeps the newest.
-pub struct Notices(Channel<NoopRawMutex, Notice, { limits::NOTICES }>);
-
-impl Notices {
-    /// None yet.
-    pub const fn new() -> Self {
-        Self(Channel::new())
-    }
-
-    /// Has a notice published. What is too long is cut; if too many wait, the oldest is evicted.
-    pub fn push(&self, level: Level, text: fmt::Arguments<'_>) {
-        let notice = Notice { level, text: text::clip(&text) };
-        if self.0.is_full() {
-            let _ = self.0.try_receive();
-        }
-        // There is room now.
-        let _ = self.0.try_send(notice);
-    }
-
-    /// Forgets what an earlier run left.
-    pub(crate) fn clear(&self) {
-        self.0.clear();
-    }
-
-    /// The next notice to publish.
-    pub(crate) fn next(&self) -> Option<Notice> {
-        self.0.try_receive().ok()
-    }
-
-    /// Waits until there is one.
-    pub(crate) async fn ready(&self) {
-        self.0.ready_to_receive().await;
-    }
-}
-
-impl Default for Notices {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+pub type Notices = Queue<Notice, { limits::NOTICES }>;

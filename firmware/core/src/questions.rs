@@ -223,9 +223,3 @@ impl Questions {
         true
     }
 }
-
-impl Default for Questions {
-    fn default() -> Self {
-        Self::new()
-    }
-}

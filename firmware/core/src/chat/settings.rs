@@ -56,12 +56,6 @@ impl TurnSettings {
     }
 }
 
-impl Default for TurnSettings {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// Which tools the model may call, and how often.
 #[derive(Clone, Debug)]
 pub struct ToolAccess {

@@ -35,7 +35,7 @@ pub(super) async fn get<F: MultiwriteNorFlash>(
     let opened = reply.open();
     for setting in SETTINGS.iter().filter(|setting| is_wanted(setting.key)) {
         if setting.kind != settings::Kind::Rule {
-            setting.write(&setting.get(&mut store, config).await?, reply);
+            setting.write(&setting.value(&mut store, config).await, reply);
         }
     }
     let mut show = |key: Key<'_>, text: &str| {

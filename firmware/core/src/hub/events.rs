@@ -1,7 +1,5 @@
 //! What is published as it happens, on `event/…`.
 
-use embassy_sync::blocking_mutex::raw::NoopRawMutex;
-use embassy_sync::channel::Channel;
 use serde::Serialize;
 use serde_json_core::to_slice;
 
@@ -9,6 +7,7 @@ use crate::conversations::ConversationId;
 use crate::json::Overflow;
 use crate::limits;
 use crate::mqtt::{Topic, Topics};
+use crate::queue::Queue;
 use crate::tool::{self, Name};
 
 /// Something that happened.
@@ -66,34 +65,4 @@ impl Event {
 }
 
 /// Events that wait to be published.
-pub(super) struct Events(Channel<NoopRawMutex, Event, { limits::EVENTS }>);
-
-impl Events {
-    pub(super) const fn new() -> Self {
-        Self(Channel::new())
-    }
-
-    /// Has an event published. If too many wait, the oldest is evicted.
-    pub(super) fn push(&self, event: Event) {
-        if self.0.is_full() {
-            let _ = self.0.try_receive();
-        }
-        // There is room now.
-        let _ = self.0.try_send(event);
-    }
-
-    /// The next event to publish.
-    pub(super) fn next(&self) -> Option<Event> {
-        self.0.try_receive().ok()
-    }
-
-    /// Waits until there is one.
-    pub(super) async fn ready(&self) {
-        self.0.ready_to_receive().await;
-    }
-
-    /// Forgets what an earlier run left.
-    pub(super) fn clear(&self) {
-        self.0.clear();
-    }
-}
+pub(super) type Events = Queue<Event, { limits::EVENTS }>;

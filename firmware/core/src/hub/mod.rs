@@ -74,12 +74,6 @@ impl Memory {
     }
 }
 
-impl Default for Memory {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// The parts of a running hub that its tasks share.
 struct Parts<'a> {
     config: &'a Config<'a>,

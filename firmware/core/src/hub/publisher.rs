@@ -37,7 +37,7 @@ impl<'a> Publisher<'a> {
         Self {
             topics: Topics::new(parts.config.id),
             parts,
-            intake: Intake::default(),
+            intake: Intake::new(),
             online_is_due: true,
             info_is_due: true,
             event: None,
@@ -221,7 +221,7 @@ impl<'a> Publisher<'a> {
     }
 
     async fn publish_events<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
-        while let Some(event) = self.event.take().or_else(|| self.parts.events.next()) {
+        while let Some(event) = self.event.take().or_else(|| self.parts.events.pop()) {
             let topic = event.topic(&self.topics);
             let mut payload = |buffer: &mut [u8]| event.write(buffer);
             let publication = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce);
@@ -235,7 +235,7 @@ impl<'a> Publisher<'a> {
 
     async fn publish_notices<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
         let topic = self.topics.log();
-        while let Some(notice) = self.notice.take().or_else(|| self.parts.notices.next()) {
+        while let Some(notice) = self.notice.take().or_else(|| self.parts.notices.pop()) {
             let mut payload = |buffer: &mut [u8]| notice.write(buffer);
             let publication = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce);
             if let Sent::Later = connection.publish(publication).await? {

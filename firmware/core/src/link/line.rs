@@ -121,9 +121,3 @@ impl Lines {
         Some(Line::Whole(bytes))
     }
 }
-
-impl Default for Lines {
-    fn default() -> Self {
-        Self::new()
-    }
-}

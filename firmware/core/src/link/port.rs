@@ -202,9 +202,3 @@ impl Port {
         }
     }
 }
-
-impl Default for Port {
-    fn default() -> Self {
-        Self::new()
-    }
-}

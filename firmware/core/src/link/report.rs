@@ -9,7 +9,7 @@ use super::status::Controller;
 use super::wire::Resources;
 use crate::limits;
 use crate::log::{error, info, warn};
-use crate::notice::Level;
+use crate::notice::{Level, Notice};
 use crate::text::{Lossy, one_line};
 use crate::tool::{Implementation, Registry};
 
@@ -60,7 +60,7 @@ pub(super) fn report(
             }
             if was_lost {
                 let text = format_args!("The controller {name} is connected again, with {tools} tools.");
-                notices.push(Level::Info, text);
+                notices.push(Notice::new(Level::Info, text));
             }
         }
         News::Failed { attempt, why, delay } => {
@@ -86,21 +86,19 @@ pub(super) fn report(
             info!("controller: trying again every {} s", pause);
             let last = recent.0.recent().map_or("", |line| line.as_str());
             let (quote, end) = if last.is_empty() { ("", "") } else { ("It said last: \"", "\". ") };
-            notices.push(
+            notices.push(Notice::new(
                 Level::Error,
                 format_args!(
                     "MCP connection failed after {attempts} attempts: {}. {quote}{last}{end}Check: {hint}. Continuing \
                      with local tools only; the controller is tried again every {pause} s.",
                     why.text()
                 ),
-            );
+            ));
         }
         News::Lost(why) => {
             warn!("controller: lost ({}); connecting again", why.text());
-            notices.push(
-                Level::Warning,
-                format_args!("The controller is lost: {}. The hub is connecting again.", why.text()),
-            );
+            let text = format_args!("The controller is lost: {}. The hub is connecting again.", why.text());
+            notices.push(Notice::new(Level::Warning, text));
         }
     }
 }

@@ -127,9 +127,3 @@ impl Status {
         }
     }
 }
-
-impl Default for Status {
-    fn default() -> Self {
-        Self::new()
-    }
-}

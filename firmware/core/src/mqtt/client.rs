@@ -27,12 +27,6 @@ impl Memory {
     }
 }
 
-impl Default for Memory {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// Who the client is.
 #[derive(Clone, Copy, Debug)]
 pub struct Role {

@@ -22,7 +22,6 @@ pub struct Refused {
 }
 
 /// Takes requests. Outlives connections.
-#[derive(Default)]
 pub struct Intake {
     /// Where the reply of each slot stands.
     pub replies: Replies,
@@ -30,6 +29,11 @@ pub struct Intake {
 }
 
 impl Intake {
+    /// Nothing has arrived yet.
+    pub const fn new() -> Self {
+        Self { replies: Replies::new(), redeliveries: Redeliveries::new() }
+    }
+
     /// A connection begins. In a `fresh` session nothing has been delivered before, and nothing sent before is
     /// acknowledged any more.
     pub fn connected(&mut self, fresh: bool) {

@@ -22,51 +22,34 @@ pub use slot::{Job, Slot, Slots};
 use crate::json::{Kind, Value};
 use crate::limits;
 
-/// The requests the hub answers, by the name at the end of their topic.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Request {
-    /// `tool/call`: runs a tool.
-    #[default]
-    ToolCall,
-    /// `tool/list`: tells which tools there are.
-    ToolList,
-    /// `content/put`: keeps a document.
-    ContentPut,
-    /// `content/delete`: forgets a document.
-    ContentDelete,
-    /// `content/list`: tells which documents there are.
-    ContentList,
-    /// `chat`: answers what a person says.
-    Chat,
-    /// `transcript`: answers what was heard, if it was meant for the hub.
-    Transcript,
-    /// `cancel`: ends a conversation's turn.
-    Cancel,
-    /// `prompt/list`: lists the prompts.
-    PromptList,
-    /// `config/get`: tells settings.
-    ConfigGet,
-    /// `config/set`: changes a setting.
-    ConfigSet,
-    /// `config/list`: tells which settings there are.
-    ConfigList,
+/// Declares the requests: one row each, with the name at the end of its topic and what it does.
+macro_rules! requests {
+    ($($variant:ident $name:literal $purpose:literal)*) => {
+        /// The requests the hub answers, by the name at the end of their topic.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Request {
+            $(#[doc = concat!("`", $name, "`: ", $purpose)] $variant,)*
+        }
+
+        /// All requests by name.
+        const REQUESTS: &[(&str, Request)] = &[$(($name, Request::$variant)),*];
+    };
 }
 
-/// All requests by name.
-const REQUESTS: [(&str, Request); 12] = [
-    ("chat", Request::Chat),
-    ("transcript", Request::Transcript),
-    ("cancel", Request::Cancel),
-    ("tool/call", Request::ToolCall),
-    ("tool/list", Request::ToolList),
-    ("prompt/list", Request::PromptList),
-    ("content/put", Request::ContentPut),
-    ("content/delete", Request::ContentDelete),
-    ("content/list", Request::ContentList),
-    ("config/get", Request::ConfigGet),
-    ("config/set", Request::ConfigSet),
-    ("config/list", Request::ConfigList),
-];
+requests! {
+    Chat "chat" "answers what a person says."
+    Transcript "transcript" "answers what was heard, if it was said to the hub."
+    Cancel "cancel" "ends a conversation's turn."
+    ToolCall "tool/call" "runs a tool."
+    ToolList "tool/list" "lists the tools."
+    PromptList "prompt/list" "lists the prompts."
+    ContentPut "content/put" "keeps a document."
+    ContentDelete "content/delete" "forgets a document."
+    ContentList "content/list" "lists the documents."
+    ConfigGet "config/get" "reads settings."
+    ConfigSet "config/set" "changes a setting."
+    ConfigList "config/list" "lists the settings there are."
+}
 
 impl Request {
     /// The request called `name`.
@@ -93,7 +76,7 @@ pub(crate) fn read(payload: &[u8]) -> Result<(Value<'_>, Option<Value<'_>>), Ref
     }
     let transaction = request.get("transaction");
     if transaction.is_some_and(|value| value.text().len() > limits::TRANSACTION) {
-        return Err(Refusal::LongTransaction);
+        return Err(Refusal::LongText("transaction", limits::TRANSACTION));
     }
     Ok((request, transaction))
 }

@@ -46,9 +46,3 @@ impl Redeliveries {
         false
     }
 }
-
-impl Default for Redeliveries {
-    fn default() -> Self {
-        Self::new()
-    }
-}

@@ -64,8 +64,6 @@ pub enum Refusal {
     LongRule,
     /// The store failed.
     Store(StoreError),
-    /// The transaction does not fit into a reply.
-    LongTransaction,
     /// The reply does not fit.
     Unanswerable,
     /// The reply cannot go where the caller wants it.
@@ -178,9 +176,6 @@ impl fmt::Display for Refusal {
             }
             Self::WrongArguments => f.write_str("'arguments' must be an object"),
             Self::WrongAllowed => f.write_str("'allowed' must be an array of tool names"),
-            Self::LongTransaction => {
-                write!(f, "'transaction' is too long; at most {} bytes are possible", limits::TRANSACTION)
-            }
             Self::ReplyTo(unusable) => write!(f, "{unusable}"),
         }
     }

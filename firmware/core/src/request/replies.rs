@@ -20,12 +20,6 @@ enum Reply {
 /// the broker forgets the session.
 pub struct Replies([Reply; limits::JOBS]);
 
-impl Default for Replies {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Replies {
     /// All slots are free.
     pub const fn new() -> Self {

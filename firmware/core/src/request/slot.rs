@@ -33,7 +33,7 @@ pub struct Job {
 impl Job {
     const fn new() -> Self {
         Self {
-            request: Request::ToolCall,
+            request: Request::Chat,
             payload: Vec::new(),
             reply_to: ReplyTo::topic(Topic::new()),
             received: Instant::MIN,
@@ -123,11 +123,5 @@ impl Slots {
     /// The job in slot `index`, which must have been answered.
     pub(crate) async fn job(&self, index: usize) -> Option<impl core::ops::Deref<Target = Job> + '_> {
         Some(self.slots.get(index)?.job.lock().await)
-    }
-}
-
-impl Default for Slots {
-    fn default() -> Self {
-        Self::new()
     }
 }

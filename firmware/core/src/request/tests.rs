@@ -17,7 +17,7 @@ fn every_refusal_is_an_error_object_that_fits() {
         Refusal::NoName,
         Refusal::LongName,
         Refusal::WrongArguments,
-        Refusal::LongTransaction,
+        Refusal::LongText("transaction", limits::TRANSACTION),
         Refusal::Unanswerable,
         Refusal::ReplyTo(UnusableReplyTo::Topic),
         Refusal::ReplyTo(UnusableReplyTo::LongTopic),

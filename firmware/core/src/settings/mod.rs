@@ -123,30 +123,15 @@ impl Setting {
         applies: Applies::AtOnce,
     };
 
-    /// Its value: what somebody set, or else the default. What cannot be read back counts as not set.
-    pub async fn get<F: MultiwriteNorFlash>(
-        &self,
-        store: &mut Store<'_, F>,
-        config: &Config<'_>,
-    ) -> Result<SettingText, StoreError> {
-        let mut text = [0; limits::SETTING];
-        let kept = match store.get(Key::Setting(self.key), &mut text).await {
-            Ok(kept) => kept,
-            Err(StoreError::Corrupt | StoreError::Buffer(_)) => None,
-            Err(error) => return Err(error),
-        };
-        // A default from the firmware may be of any length.
-        Ok(SettingText::try_from(kept.unwrap_or((self.default)(config))).unwrap_or_default())
-    }
-
-    /// The same for the hub's own use: without a store there is the default.
+    /// Its value: what somebody set, or else the default, which also counts where the store cannot be read.
     pub async fn value<F: MultiwriteNorFlash>(
         &self,
         store: &mut Store<'_, F>,
         config: &Config<'_>,
     ) -> SettingText {
-        let default = || SettingText::try_from((self.default)(config)).unwrap_or_default();
-        self.get(store, config).await.unwrap_or_else(|_| default())
+        let mut text = [0; limits::SETTING];
+        let kept = store.get(Key::Setting(self.key), &mut text).await.ok().flatten();
+        SettingText::try_from(kept.unwrap_or((self.default)(config))).unwrap_or_default()
     }
 
     /// The text of a value that somebody wants to set.

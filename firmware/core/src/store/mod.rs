@@ -71,12 +71,6 @@ impl Memory {
     }
 }
 
-impl Default for Memory {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// How the flash was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opened {

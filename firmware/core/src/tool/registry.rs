@@ -208,12 +208,6 @@ impl fmt::Debug for Registry {
     }
 }
 
-impl Default for Registry {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Contents {
     fn register(&mut self, tool: &'static Tool<'static>) -> Result<(), Full> {
         let Some(name) = self.decorated(tool) else {

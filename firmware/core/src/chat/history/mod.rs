@@ -351,9 +351,3 @@ impl History {
 
 /// What a model reads of a call that was never made.
 const NOT_RUN: &str = r#"{"success":false,"error":"Not run: the turn ended before"}"#;
-
-impl Default for History {
-    fn default() -> Self {
-        Self::new()
-    }
-}

@@ -42,7 +42,7 @@ use crate::conversations::{Occupied, Reserved};
 use crate::json::{Text, Writer};
 use crate::limits;
 use crate::log::{error, info, warn};
-use crate::notice::Level;
+use crate::notice::{Level, Notice};
 use crate::platform::Platform;
 use crate::questions::{Recipient, Unanswered};
 use crate::request::Refusal;
@@ -273,7 +273,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
             info!("{}", words.as_str());
         } else {
             error!("{}", words.as_str());
-            self.parts.notices.push(Level::Error, format_args!("{words}"));
+            self.parts.notices.push(Notice::new(Level::Error, format_args!("{words}")));
         }
     }
 

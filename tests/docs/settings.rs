@@ -1,0 +1,48 @@
+//! `docs/settings.md` has a row for each setting, and says what the code says.
+
+use hub_core::settings::{Kind, SETTINGS};
+use hub_core::{Broker, Config, DEFAULT_TOOL_PREFIX, HubId, limits};
+
+use crate::{page, rows};
+
+#[test]
+fn the_table_of_settings_is_that_of_the_code() {
+    let config = Config {
+        id: HubId::new("hub").expect("an id"),
+        target: "",
+        broker: Broker { host: "", port: 1883, login: None },
+        tool_prefix: DEFAULT_TOOL_PREFIX,
+        rule: "",
+        controller_hint: "",
+        example_tools: false,
+    };
+    let text = page("settings.md");
+    let shown = rows(&text, &["key", "purpose", "value", "default", "takes effect"]);
+    let declared: Vec<_> = SETTINGS
+        .iter()
+        .map(|setting| {
+            let default = (setting.default)(&config);
+            let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
+            let purpose = setting.purpose.to_string();
+            [
+                format!("`{}`", setting.key),
+                purpose,
+                values(setting.kind),
+                default,
+                setting.applies.as_str().into(),
+            ]
+        })
+        .collect();
+    assert_eq!(shown, declared, "adapt docs/settings.md to firmware/core/src/settings/rows.rs");
+}
+
+/// Which values a setting takes, in words.
+fn values(kind: Kind) -> String {
+    let longest = match kind {
+        Kind::Text => limits::SETTING,
+        Kind::Group => limits::GROUP,
+        Kind::Rule => limits::RULE,
+        Kind::Word(_) | Kind::Switch | Kind::Whole(..) => return kind.to_string(),
+    };
+    format!("{kind}, at most {longest} bytes")
+}

@@ -1,0 +1,103 @@
+//! Settings: listed, read, set within their bounds, and kept.
+
+use hub_core::settings::SETTINGS;
+use world::model::{calls, stop};
+use world::prelude::*;
+
+/// What `config/list` says about a setting is what `config/set` goes by.
+#[test]
+fn a_setting_takes_what_its_row_says_and_nothing_else() {
+    story(async |world| {
+        let mut owner = world.person("owner").await;
+        let listed = owner.asks("config/list", json!({ "transaction": 7 })).await;
+        assert_eq!((&listed["success"], &listed["transaction"]), (&json!(true), &json!(7)));
+        let rows = listed["settings"].as_array().expect("rows");
+        let keys: Vec<&str> = rows.iter().filter_map(|row| row["key"].as_str()).collect();
+        assert_eq!(keys, SETTINGS.iter().map(|row| row.key).collect::<Vec<_>>());
+        let values = owner.asks("config/get", json!({})).await["settings"].clone();
+        for row in rows.iter().filter(|row| row["type"] != "object") {
+            let key = row["key"].as_str().expect("a key");
+            assert_eq!(values[key], row["default"], "{key}");
+            assert!(row["purpose"].as_str().is_some_and(|words| words.len() > 20), "{row}");
+            let (good, bad) = match (&row["enum"], row["minimum"].as_i64(), row["maxLength"].as_u64()) {
+                (Value::Array(options), ..) => (options.clone(), vec![json!("neither"), json!(true)]),
+                (_, Some(least), _) => {
+                    let most = row["maximum"].as_i64().expect("a maximum");
+                    (
+                        vec![json!(least), json!(most)],
+                        vec![json!(least - 1), json!(most + 1), json!("1"), json!(1.5)],
+                    )
+                }
+                (_, _, Some(longest)) => {
+                    let length = usize::try_from(longest).expect("a length");
+                    (vec![json!("x".repeat(length))], vec![json!("x".repeat(length + 1)), json!(1)])
+                }
+                _ => panic!("a row without bounds: {row}"),
+            };
+            let needs_restart = row["applies"] == "after a restart";
+            for value in good {
+                let reply = owner.sets(key, value.clone()).await;
+                assert_eq!(reply["success"], true, "{key} {value}: {reply}");
+                assert_eq!(reply.get("restart_required").is_some(), needs_restart, "{reply}");
+                let seen = owner.asks("config/get", json!({ "key": key })).await;
+                assert_eq!(seen["settings"], json!({ key: value }));
+            }
+            for value in bad {
+                assert_eq!(owner.sets(key, value.clone()).await["success"], false, "{key} {value}");
+            }
+            assert_eq!(owner.sets(key, Value::Null).await["success"], true);
+        }
+        assert_eq!(owner.asks("config/get", json!({})).await["settings"], values, "all as at first");
+        let reply = owner.sets("tool_prefix", json!("a b")).await;
+        assert_refused(
+            &reply,
+            "invalid_request",
+            "'value' must be a string of at most 16 letters, digits, '-' and '_'",
+        );
+    });
+}
+
+/// spec: infra-14, infra-20, infra-23
+#[test]
+fn the_prefix_and_the_example_tools_are_settings_that_survive_a_restart() {
+    story(async |world| {
+        let mut owner = world.person("owner").await;
+        let greet = json!({ "name": "Ada" });
+        owner.sets("tool_prefix", json!("den")).await;
+        owner.sets("example_tools", json!("on")).await;
+        assert_eq!(
+            owner.uses("hub_echo", json!({ "text": "x" })).await["success"],
+            true,
+            "not before the restart"
+        );
+        assert_refused(&owner.uses("example_greeting", greet.clone()).await, "not_found", "");
+        world.restarts_the_hub().await;
+        owner.sees_online().await;
+        assert_eq!(owner.uses("den_echo", json!({ "text": "x" })).await["success"], true);
+        assert_refused(&owner.uses("hub_echo", json!({ "text": "x" })).await, "not_found", "");
+        assert_eq!(owner.uses("den_example_greeting", greet).await["success"], true);
+        owner.sets("tool_prefix", json!("")).await;
+        world.restarts_the_hub().await;
+        owner.sees_online().await;
+        assert_eq!(owner.uses("echo", json!({ "text": "x" })).await["success"], true);
+        assert_refused(&owner.uses("den_echo", json!({ "text": "x" })).await, "not_found", "");
+    });
+}
+
+/// spec: reply-11
+#[test]
+fn the_hub_limits_the_rounds_of_calls_where_the_rule_does_not() {
+    story(async |world| {
+        let (mut person, mut model) = world.talking().await;
+        person.sets("max_iterations", json!(1)).await;
+        person.sets_rule(json!({ "name": "two", "tools": { "enabled": true, "max_iterations": 2 } })).await;
+        let echo = || calls(&[("echo", json!({ "text": "x" }))]);
+        person.says(json!({ "text": "Echo" }));
+        model.serves(echo()).await;
+        assert_eq!(person.reply().await["max_iterations_reached"], true);
+        person.says(json!({ "text": "Echo", "rule": "two" }));
+        model.serves(echo()).await;
+        model.serves(stop("Done.")).await;
+        assert_eq!(person.reply().await["content"], "Done.");
+    });
+}
