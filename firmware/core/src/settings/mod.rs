@@ -4,6 +4,7 @@
 mod rows;
 
 use core::fmt::{self, Display, Write as _};
+use core::pin::{Pin, pin};
 
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
@@ -130,7 +131,9 @@ impl Setting {
         config: &Config<'_>,
     ) -> SettingText {
         let mut text = [0; limits::SETTING];
-        let kept = store.get(Key::Setting(self.key), &mut text).await.ok().flatten();
+        // Behind a pointer: otherwise each caller would bring its own copy of the store's code.
+        let getting: Pin<&mut dyn Future<Output = _>> = pin!(store.get(Key::Setting(self.key), &mut text));
+        let kept = getting.await.ok().flatten();
         SettingText::try_from(kept.unwrap_or((self.default)(config))).unwrap_or_default()
     }
 
@@ -138,7 +141,8 @@ impl Setting {
     pub fn check(&self, value: Value<'_>) -> Result<SettingText, SettingError> {
         let wrong = SettingError::Kind(self.kind);
         if let Kind::Whole(least, most) = self.kind {
-            let number = value.as_integer().filter(|number| (least.into()..=most.into()).contains(number));
+            let number = value.as_integer().and_then(|number| u8::try_from(number).ok());
+            let number = number.filter(|number| (least..=most).contains(number));
             let mut text = SettingText::new();
             // Digits fit.
             let _ = write!(text, "{}", number.ok_or(wrong)?);

@@ -292,7 +292,7 @@ impl Call<'_, '_> {
 fn spoken(content: Value<'_>) -> Success {
     let mut texts = content.items().filter_map(|item| item.get("text")?.as_text());
     let is_json = |text: &Text<'_>| {
-        text.chars().find(|next| !next.is_whitespace()).is_some_and(|next| "{[".contains(next))
+        text.chars().find(|next| !next.is_whitespace()).is_some_and(|next| matches!(next, '{' | '['))
     };
     match texts.next() {
         Some(text) if !is_json(&text) => {
