@@ -86,9 +86,4 @@ impl Home {
         tokio::spawn(self.clone().serve(theirs));
         ours
     }
-
-    /// The hub's end of a line to a new home.
-    pub fn start() -> DuplexStream {
-        Self::default().connect()
-    }
 }
