@@ -17,11 +17,12 @@ fn the_table_of_settings_is_that_of_the_code() {
         example_tools: false,
     };
     let text = page("settings.md");
-    let shown = rows(&text, &["key", "purpose", "value", "default", "takes effect"]);
+    let shown = rows(&text, &["key", "purpose", "value", "default", "secret", "takes effect"]);
     let declared: Vec<_> = SETTINGS
         .iter()
         .map(|setting| {
-            let default = (setting.default)(&config);
+            let default = if setting.is_secret { "" } else { (setting.default)(&config) };
+            let secret = if setting.is_secret { "yes" } else { "no" }.to_string();
             let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
             let purpose = setting.purpose.to_string();
             [
@@ -29,6 +30,7 @@ fn the_table_of_settings_is_that_of_the_code() {
                 purpose,
                 values(setting.kind),
                 default,
+                secret,
                 setting.applies.as_str().into(),
             ]
         })

@@ -13,9 +13,9 @@ use world::{Setup, in_real_time};
 const CALL: &str = "hearthwave/desk/request/tool/call";
 
 /// A hub in a thread of its own, which ends when this is dropped.
-struct Desk(Option<oneshot::Sender<()>>);
+struct HubThread(Option<oneshot::Sender<()>>);
 
-impl Desk {
+impl HubThread {
     fn start(port: u16, login: Option<(&'static str, &'static str)>) -> Self {
         let (stop, stopped) = oneshot::channel();
         std::thread::spawn(move || {
@@ -30,7 +30,7 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for HubThread {
     fn drop(&mut self) {
         let _ = self.0.take().map(|stop| stop.send(()));
     }
@@ -40,7 +40,7 @@ impl Drop for Desk {
 #[ignore = "needs mosquitto; ./tests/run runs it"]
 fn the_hub_serves_through_mosquitto_and_survives_its_restart() {
     let mut broker = Mosquitto::start();
-    let desk = Desk::start(broker.port, None);
+    let desk = HubThread::start(broker.port, None);
     assert_eq!(broker.next_message("hearthwave/desk/availability"), "online");
     broker.echo("desk", "first");
 
@@ -67,7 +67,7 @@ fn the_hub_serves_through_mosquitto_and_survives_its_restart() {
 #[ignore = "needs mosquitto; ./tests/run runs it"]
 fn the_hub_logs_in() {
     let broker = Mosquitto::start_locked(("hub", "secret"));
-    let _desk = Desk::start(broker.port, Some(("hub", "secret")));
+    let _desk = HubThread::start(broker.port, Some(("hub", "secret")));
     assert_eq!(broker.next_message("hearthwave/desk/availability"), "online");
     broker.echo("desk", "inside");
 }
@@ -76,7 +76,7 @@ fn the_hub_logs_in() {
 #[ignore = "needs mosquitto; ./tests/run runs it"]
 fn a_broker_without_qos_1_does() {
     let broker = Mosquitto::start_with(None, "max_qos 0");
-    let _desk = Desk::start(broker.port, None);
+    let _desk = HubThread::start(broker.port, None);
     for number in 0..12 {
         assert_eq!(broker.next_message("hearthwave/desk/availability"), "online");
         broker.echo("desk", &number.to_string());

@@ -126,13 +126,13 @@ impl Conversations {
         &self,
         turn: TurnId,
         registry: &Registry,
-        all_tools: bool,
+        require_all_tools: bool,
         buffer: &mut [u8],
     ) -> Option<usize> {
         let conversation = self.kept.iter().find(|kept| kept.running.get() == Some(turn))?;
         let settings = self.settings.get(usize::from(turn.0))?.try_lock().ok()?;
         let history = conversation.history.try_lock().ok()?;
-        provider::write_to_fit(Ask::new(&settings, &history, registry), all_tools, buffer)
+        provider::write_to_fit(Ask::new(&settings, &history, registry), require_all_tools, buffer)
     }
 
     /// Forgets everything.

@@ -1,4 +1,4 @@
-//! The Hearthwave hub on ESP32-C3 and ESP32-C6: starts the chip, opens the seams, runs the hub.
+//! The Hearthwave hub on ESP32-C3 and ESP32-C6: starts the chip, opens serial line, network and flash, runs the hub.
 //!
 //! ```text
 //!   settings ─► Hub ◄─ uart ◄──► Z-Wave controller

@@ -1,11 +1,12 @@
 //! The requests in work and their replies. They outlive connections.
 
+use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hub_core::mqtt::{Connection, Lost, Sent};
+use hub_core::mqtt::{Connection, Lost, Payload, Sent, copy};
 use hyper::body::Bytes;
 use minimq::{Io, Op, Publication, QoS, RetainHandling, SubscriptionOptions, TopicFilter};
 use tokio::task::{Id, JoinError, JoinSet};
@@ -13,7 +14,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::failure::{Failure, clean};
 use super::recent::{Identity, Recent, Seen};
-use super::request::{INFO, Received, ReplyTo, Request, SHARED};
+use super::request::{Delivery, INFO, ReplyTo, Request, SHARED};
 use super::work::{Done, Work};
 
 /// Requests in work, those included that wait for their turn. One more is told to come back.
@@ -35,7 +36,7 @@ struct Reply {
 }
 
 /// What becomes of a request in work.
-struct Promise {
+struct PendingReply {
     to: ReplyTo,
     identity: Option<Identity>,
 }
@@ -44,29 +45,29 @@ struct Promise {
 pub(super) struct Jobs {
     work: Arc<Work>,
     /// Whether the broker still has to be told that no more requests are wanted.
-    leaves: bool,
+    unsubscribe_is_due: bool,
     jobs: JoinSet<Done>,
-    promises: HashMap<Id, Promise>,
+    pending: HashMap<Id, PendingReply>,
     recent: Recent,
     /// To be sent.
     due: VecDeque<Reply>,
     /// Sent, and not yet acknowledged.
     sent: Vec<(Op, Reply)>,
     /// In the session as well, but the connection broke while they were sent.
-    half_sent: Vec<Reply>,
+    half_sent: VecDeque<Reply>,
 }
 
 impl Jobs {
     pub(super) fn new(work: Arc<Work>) -> Self {
         Self {
             work,
-            leaves: false,
+            unsubscribe_is_due: false,
             jobs: JoinSet::new(),
-            promises: HashMap::new(),
+            pending: HashMap::new(),
             recent: Recent::default(),
             due: VecDeque::new(),
             sent: Vec::new(),
-            half_sent: Vec::new(),
+            half_sent: VecDeque::new(),
         }
     }
 
@@ -79,7 +80,7 @@ impl Jobs {
         if connection.is_fresh() {
             // The session that would have repeated them is gone.
             self.due.extend(self.sent.drain(..).map(|(_, reply)| reply));
-            self.due.append(&mut self.half_sent.drain(..).collect());
+            self.due.append(&mut self.half_sent);
         }
         // A session that is still there repeats them itself.
         self.half_sent.clear();
@@ -97,10 +98,10 @@ impl Jobs {
         connection: &mut Connection<'_, '_, IO>,
     ) -> Result<(), Lost> {
         log::info!("relay: stopping; requests in work: {}", self.jobs.len());
-        self.leaves = true;
+        self.unsubscribe_is_due = true;
         self.settle(connection, FINISH_WITHIN).await?;
         self.jobs.abort_all();
-        let unanswered = self.promises.drain().map(|(_, promise)| promise.to);
+        let unanswered = self.pending.drain().map(|(_, pending)| pending.to);
         let last_words = unanswered.map(|to| Reply { to, payload: Failure::Stopped.payload().into() });
         self.due.extend(last_words);
         self.settle(connection, FAREWELL_WITHIN).await?;
@@ -117,11 +118,11 @@ impl Jobs {
     ) -> Result<(), Lost> {
         let end = Instant::now() + within;
         loop {
-            if self.leaves {
+            if self.unsubscribe_is_due {
                 // Requests that are on their way already are still served. If there is no room to say it, there soon is.
-                self.leaves = !connection.unsubscribe(&SHARED).await?;
+                self.unsubscribe_is_due = !connection.unsubscribe(&SHARED).await?;
             }
-            let is_done = self.promises.is_empty() && self.due.is_empty() && !self.leaves;
+            let is_done = self.pending.is_empty() && self.due.is_empty() && !self.unsubscribe_is_due;
             if (is_done && connection.is_quiet()) || self.next(connection, sleep_until(end)).await? {
                 return Ok(());
             }
@@ -137,7 +138,7 @@ impl Jobs {
         self.send_replies(connection).await?;
         let received = async {
             let received = connection.receive().await?;
-            Ok::<_, Lost>(received.map(|received| Received::read(&received.message, Instant::now())))
+            Ok::<_, Lost>(received.map(|received| Delivery::read(&received.message, Instant::now())))
         };
         tokio::select! {
             // In order, not by chance: a run in virtual time goes the same way every time.
@@ -151,11 +152,11 @@ impl Jobs {
         Ok(false)
     }
 
-    fn receive(&mut self, message: Received) {
+    fn receive(&mut self, message: Delivery) {
         match message {
-            Received::Info { hub, payload } => self.work.hubs.read_info(&hub, &payload),
-            Received::Invalid(why) => log::warn!("relay: a message was dropped: it {why}"),
-            Received::Request(request) => self.take(request),
+            Delivery::Info { hub, payload } => self.work.hubs.read_info(&hub, &payload),
+            Delivery::Invalid(why) => log::warn!("relay: a message was dropped: it {why}"),
+            Delivery::Request(request) => self.take(request),
         }
     }
 
@@ -163,7 +164,7 @@ impl Jobs {
     fn take(&mut self, request: Request) {
         let identity = Identity::of(&request);
         let to = request.reply_to.clone();
-        if self.promises.len() >= IN_WORK {
+        if self.pending.len() >= IN_WORK {
             log::warn!("relay: a request of {} was refused: too many others", clean(&request.hub, 64));
             self.due.push_back(Reply { to, payload: Failure::Busy.payload().into() });
             return;
@@ -173,7 +174,7 @@ impl Jobs {
         match seen {
             None | Some(Seen::Never) => {
                 let task = self.jobs.spawn(Arc::clone(&self.work).serve(request));
-                self.promises.insert(task.id(), Promise { to, identity });
+                self.pending.insert(task.id(), PendingReply { to, identity });
             }
             Some(Seen::InWork) => {
                 log::info!("relay: {} sent a request again; it is in work", clean(&request.hub, 64));
@@ -191,8 +192,8 @@ impl Jobs {
             Ok((id, done)) => (id, done.payload, done.succeeded),
             Err(error) => (error.id(), Failure::Internal.payload().into(), false),
         };
-        // Those without a promise were called off.
-        let Some(Promise { to, identity }) = self.promises.remove(&id) else { return };
+        // Those without a pending were called off.
+        let Some(PendingReply { to, identity }) = self.pending.remove(&id) else { return };
         if let Some(identity) = identity {
             self.recent.answered(&identity, succeeded.then_some(&payload));
         }
@@ -203,7 +204,12 @@ impl Jobs {
     async fn send_replies<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
         self.sent.retain(|(op, _)| connection.is_pending(op));
         while let Some(reply) = self.due.pop_front() {
-            let mut publication = Publication::bytes(&reply.to.topic, &reply.payload).qos(REPLY_QOS);
+            let is_taken = Cell::new(false);
+            let mut payload = |buffer: &mut [u8]| {
+                is_taken.set(true);
+                copy(&reply.payload, buffer)
+            };
+            let mut publication = Publication::new(&reply.to.topic, Payload(&mut payload)).qos(REPLY_QOS);
             if let Some(data) = &reply.to.correlation {
                 publication = publication.correlate(data);
             }
@@ -216,7 +222,9 @@ impl Jobs {
                 }
                 Ok(Sent::Never) => self.replace(reply),
                 Err(lost) => {
-                    self.half_sent.push(reply);
+                    // Once it was written into the session, a resumed one repeats it.
+                    let kept = if is_taken.get() { &mut self.half_sent } else { &mut self.due };
+                    kept.push_front(reply);
                     return Err(lost);
                 }
             }

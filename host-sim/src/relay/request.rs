@@ -24,7 +24,7 @@ const TRAVEL: Duration = Duration::from_millis(500);
 
 /// A message that the broker delivered.
 #[derive(Debug)]
-pub(super) enum Received {
+pub(super) enum Delivery {
     /// A request to answer.
     Request(Request),
     /// A hub's `info`.
@@ -77,7 +77,7 @@ pub(super) struct ReplyTo {
     pub(super) correlation: Option<Vec<u8>>,
 }
 
-impl Received {
+impl Delivery {
     /// Reads what the broker delivered.
     pub(super) fn read(message: &InboundPublish<'_>, now: Instant) -> Self {
         let levels: Vec<&str> = message.topic().split('/').collect();

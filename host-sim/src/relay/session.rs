@@ -17,8 +17,9 @@ use crate::network::Network;
 const ROLE: Role = Role {
     log: "relay",
     refused: "it does not let the relay subscribe; check its access rules, and that it has shared subscriptions",
+    taken_over: "another client with the same id connected",
     unsteady: "connection lost again, by the broker or the network",
-    oversize: false,
+    cuts_oversize: false,
 };
 
 /// The largest packet from the broker: what brokers usually pass at most. Requests of hubs have some ten KiB.
@@ -73,27 +74,26 @@ pub async fn run(network: Network, settings: &Settings, stop: impl Future<Output
             () = &mut stop => return Ok(()),
             connected = client.connect(&mut dial, broker) => connected,
         };
-        let ended = match connected {
+        let lost = match connected {
             Ok(mut connection) => {
                 log::info!("relay: connected to {}:{}; serves {}", broker.host, broker.port, settings.models);
                 match jobs.serve(&mut connection, stop.as_mut()).await {
                     Ok(()) => {
                         // Without a connection there is nobody to answer.
-                        if let Err(lost) = jobs.finish(&mut connection).await {
-                            log::warn!("relay: it could not finish: {lost:?}");
+                        if jobs.finish(&mut connection).await.is_err() {
+                            log::warn!("relay: the connection was lost before everything was answered");
                         }
                         return Ok(());
                     }
-                    Err(lost) => Ok(lost),
+                    Err(lost) => lost,
                 }
             }
-            Err(failure) => Err(failure),
+            Err(lost) => lost,
         };
-        let failure = ended.map_or_else(|failure| failure, |lost| client.disconnected(lost));
         tokio::select! {
             biased;
             () = &mut stop => return Ok(()),
-            () = client.wait(broker, failure) => {}
+            () = client.wait(broker, lost) => {}
         }
     }
 }

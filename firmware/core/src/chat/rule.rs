@@ -48,8 +48,8 @@ pub const BRIEF: &str = r#"{
     "intents": ["voice"]
 }"#;
 
-/// All built-in rules. A rule of somebody's with the same name takes the place of one.
-pub const BUILT_IN: [&str; 2] = [DEFAULT, BRIEF];
+/// All built-in rules, by name. A stored rule of the same name replaces one.
+pub const BUILT_IN: [(&str, &str); 2] = [("default", DEFAULT), ("brief", BRIEF)];
 
 /// A response rule, borrowed from its JSON text.
 #[derive(Clone, Copy, Debug)]
@@ -73,8 +73,6 @@ pub struct Rule<'a> {
     pub tools: Tools<'a>,
     /// The documents that fill `{{rag_context}}`.
     pub context: Option<Expression<'a>>,
-    /// An array with the intents it is for.
-    intents: Value<'a>,
 }
 
 /// What a rule says about tools.
@@ -187,16 +185,11 @@ impl<'a> Rule<'a> {
             return Err(RuleError::Member("", Must::Object));
         }
         let name = short(rule.get("name"), "name", limits::NAME)?;
-        let mut read = Self { name, tools: Tools::OFF, intents: Value::NULL, ..*self };
+        let mut read = Self { name, tools: Tools::OFF, ..*self };
         for (member, value) in rule.members() {
             read.take(member, value)?;
         }
         Ok(read)
-    }
-
-    /// Whether it is for this intent.
-    pub fn is_for(&self, intent: &str) -> bool {
-        self.intents.items().filter_map(|item| item.as_text()).any(|item| item == *intent)
     }
 
     /// Reads a rule that stands on none.
@@ -212,7 +205,6 @@ impl<'a> Rule<'a> {
             thinking: None,
             tools: Tools::OFF,
             context: None,
-            intents: Value::NULL,
         };
         root.over(text)
     }
@@ -259,7 +251,8 @@ impl<'a> Rule<'a> {
                 let text = text.ok_or(RuleError::Member("context", Must::Expression))?;
                 self.context = Some(Expression::parse(text).map_err(RuleError::Context)?);
             }
-            Some("intents") => self.intents = names(value, "intents")?,
+            // Read when a rule is chosen.
+            Some("intents") => drop(names(value, "intents")?),
             _ => return Err(RuleError::Unknown(Word::of(member))),
         }
         Ok(())
@@ -287,6 +280,13 @@ impl<'a> Tools<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether the rule with this text is for an intent. Nothing else of it is read.
+pub fn is_for(text: &str, intent: &str) -> bool {
+    let intents = Value::parse(text.as_bytes()).ok().and_then(|rule| rule.get("intents"));
+    let mut names = intents.iter().flat_map(|intents| intents.items()).filter_map(|name| name.as_text());
+    names.any(|name| name == *intent)
 }
 
 fn short<'a>(value: Option<Value<'a>>, name: &'static str, most: usize) -> Result<Text<'a>, RuleError> {

@@ -7,6 +7,7 @@ use heapless::String;
 use super::provider::Provider;
 use super::rule::{Rule, Tools};
 use crate::limits;
+use crate::log::warn;
 use crate::tool::Registry;
 
 /// The settings of a running turn. All zeros when new.
@@ -83,9 +84,12 @@ impl ToolAccess {
         self.names.clear();
         let names = tools.allowed.iter().flat_map(|allowed| allowed.items());
         for name in names.filter_map(|name| name.as_text()?.decode::<{ limits::TOOL_NAME }>()) {
-            // What is longer, or has a line feed in it, is no tool's name. There is room for all others.
-            if !name.contains('\n') {
-                let _ = self.names.push_str(&name).and_then(|()| self.names.push('\n'));
+            // What is longer, or has a line feed in it, is no tool's name. Only the firmware's own rule can have more
+            // than fit.
+            if !name.contains('\n')
+                && self.names.push_str(&name).and_then(|()| self.names.push('\n')).is_err()
+            {
+                warn!("chat: the rule allows more tools than fit; {} is left out", name.as_str());
             }
         }
     }
@@ -102,6 +106,7 @@ impl ToolAccess {
 
     /// Whether the model may call the tool of these names, final and undecorated.
     pub fn allows(&self, names: [&str; 2]) -> bool {
-        self.enabled && (!self.is_limited || self.names.lines().any(|allowed| names.contains(&allowed)))
+        self.enabled
+            && (!self.is_limited || self.names.split_terminator('\n').any(|allowed| names.contains(&allowed)))
     }
 }

@@ -7,7 +7,7 @@ use embassy_sync::mutex::Mutex;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-use super::turn::rule;
+use super::turn::choose_rule;
 use crate::config::Config;
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
@@ -70,7 +70,7 @@ pub(super) async fn set<F: MultiwriteNorFlash>(
     if value.kind() == Kind::Null {
         store.delete(Key::Setting(&key)).await?;
     } else if let Some(name) = key.strip_prefix(RULE_PREFIX) {
-        rule::check(name, value.text())?;
+        choose_rule::check(name, value.text())?;
         store.set(Key::Setting(&key), value.text()).await?;
     } else {
         store.set(Key::Setting(&key), &setting.check(value)?).await?;

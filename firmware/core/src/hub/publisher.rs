@@ -9,7 +9,7 @@ use super::{Parts, info};
 use crate::json::{Overflow, Value};
 use crate::limits;
 use crate::log::{debug, warn};
-use crate::mqtt::{Connection, Lost, Payload, ReplyTo, Sent, Topics};
+use crate::mqtt::{Connection, Lost, Payload, ReplyTo, Sent, Topics, copy};
 use crate::notice::Notice;
 use crate::pending::{Id, Progress};
 use crate::questions::{Question, Recipient, Unanswered};
@@ -168,10 +168,10 @@ impl<'a> Publisher<'a> {
             let (question, id) = (&slot.data, questions.next_id());
             // With other packets in it the buffer may have no room for all tools. They leave soon, and then it has; only on a
             // line that is never quiet the question goes out with those that fit.
-            let all_tools = !connection.is_quiet() && question.age() < limits::QUESTION_DELAY;
+            let require_all_tools = !connection.is_quiet() && question.age() < limits::QUESTION_DELAY;
             slot.advance(Progress::Queued, Progress::Sending(id));
-            let mut sent = self.publish_question(connection, question, id, all_tools).await;
-            if matches!(sent, Ok(Sent::Never)) && all_tools && connection.is_quiet() {
+            let mut sent = self.publish_question(connection, question, id, require_all_tools).await;
+            if matches!(sent, Ok(Sent::Never)) && require_all_tools && connection.is_quiet() {
                 // It became quiet meanwhile, and there is room.
                 sent = self.publish_question(connection, question, id, false).await;
             }
@@ -196,7 +196,7 @@ impl<'a> Publisher<'a> {
         connection: &mut Connection<'_, '_, IO>,
         question: &Question,
         id: Id,
-        all_tools: bool,
+        require_all_tools: bool,
     ) -> Result<Sent, Lost> {
         let topic = self.topics.question(question.recipient());
         let reply_topic = self.topics.answer(question.recipient());
@@ -212,7 +212,9 @@ impl<'a> Publisher<'a> {
         let mut payload = |buffer: &mut [u8]| {
             let written = match question.recipient() {
                 Recipient::Search => question.copy(buffer),
-                Recipient::Model { turn, .. } => conversations.compose(turn, registry, all_tools, buffer),
+                Recipient::Model { turn, .. } => {
+                    conversations.compose(turn, registry, require_all_tools, buffer)
+                }
             };
             written.ok_or(Overflow)
         };
@@ -245,10 +247,4 @@ impl<'a> Publisher<'a> {
         }
         Ok(())
     }
-}
-
-/// Copies a payload, and returns its length.
-fn copy(payload: &[u8], buffer: &mut [u8]) -> Result<usize, Overflow> {
-    buffer.get_mut(..payload.len()).ok_or(Overflow)?.copy_from_slice(payload);
-    Ok(payload.len())
 }

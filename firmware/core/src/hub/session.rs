@@ -22,8 +22,9 @@ use crate::request::Refused;
 const ROLE: Role = Role {
     log: "mqtt",
     refused: "it does not let the hub subscribe; check its access rules",
+    taken_over: "another hub with the same id connected; give each its own",
     unsteady: "connection lost again, by the broker or the network; another hub may have the same id",
-    oversize: true,
+    cuts_oversize: true,
 };
 
 /// Keeps a session with the broker for ever. Whatever the broker does, it comes back, after a wait that grows with each
@@ -39,17 +40,16 @@ pub(super) async fn run<D: Dial>(memory: &mut Memory, dial: &mut D, seed: u64, p
     };
     let mut publisher = Publisher::new(parts);
     loop {
-        let ended = match client.connect(dial, broker).await {
+        let lost = match client.connect(dial, broker).await {
             Ok(mut connection) => {
                 info!("mqtt: connected to {}:{} as {}", broker.host, broker.port, id.as_str());
                 let Err(lost) = serve(&mut connection, &mut publisher, parts).await;
                 parts.questions.disconnected();
-                Ok(lost)
+                lost
             }
-            Err(failure) => Err(failure),
+            Err(lost) => lost,
         };
-        let failure = ended.map_or_else(|failure| failure, |lost| client.disconnected(lost));
-        client.wait(broker, failure).await;
+        client.wait(broker, lost).await;
     }
 }
 
@@ -81,7 +81,9 @@ async fn serve<IO: Io>(
     publisher.connected(connection.is_fresh());
     parts.questions.connected(connection.is_fresh());
     loop {
-        subscribe(connection, &publisher.topics).await?;
+        if connection.needs_subscribing() {
+            subscribe(connection, &publisher.topics).await?;
+        }
         // Whoever reads "online" may ask at once, so the hub listens first.
         if connection.is_subscribed() {
             publisher.publish(connection).await?;

@@ -54,7 +54,7 @@ pub struct Port {
     is_open: Cell<bool>,
     pub(super) calls: Pending<(), Ended, { limits::CALLS }>,
     /// Held by the call that uses the outbox, until its request is sent.
-    turn: Mutex<NoopRawMutex, ()>,
+    outbox_lock: Mutex<NoopRawMutex, ()>,
     outbox: Mutex<NoopRawMutex, Outbox>,
     pub(super) lines: Mutex<NoopRawMutex, Lines>,
     /// The size of a line that was too long, since the last call.
@@ -81,7 +81,7 @@ impl Port {
             status: Status::new(),
             is_open: Cell::new(false),
             calls: Pending::new([const { Slot::new(()) }; limits::CALLS]),
-            turn: Mutex::new(()),
+            outbox_lock: Mutex::new(()),
             outbox: Mutex::new(Outbox { text: [0; limits::LINE_OUT], length: 0 }),
             lines: Mutex::new(Lines::new()),
             skipped: Cell::new(0),
@@ -107,7 +107,7 @@ impl Port {
         }
         let call = self.calls.take(IfDropped::Cancel).ok_or(CallError::Busy)?;
         let answered = async {
-            let turn = self.turn.lock().await;
+            let lock = self.outbox_lock.lock().await;
             self.compose(compose).await?;
             if !self.is_open.get() {
                 return Err(CallError::Absent);
@@ -116,7 +116,7 @@ impl Port {
             call.queue();
             call.sent().await;
             // The outbox is free for the next call.
-            drop(turn);
+            drop(lock);
             call.answered().await.map_err(|ended| match ended {
                 Ended::Unsent(loss) => CallError::Unsent(loss),
                 Ended::Unknown(loss) => CallError::Unknown(loss),

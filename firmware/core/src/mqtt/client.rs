@@ -34,10 +34,12 @@ pub struct Role {
     pub log: &'static str,
     /// What to tell a person if the broker refuses its subscription.
     pub refused: &'static str,
+    /// What to tell a person if another client connected with its id.
+    pub taken_over: &'static str,
     /// What to tell a person if its connections are lost again and again, and nobody says why.
     pub unsteady: &'static str,
     /// Whether packets that do not fit are taken in part.
-    pub oversize: bool,
+    pub cuts_oversize: bool,
 }
 
 /// A client of the broker.
@@ -49,7 +51,7 @@ pub struct Client<'m> {
     backoff: Backoff,
     connected: Instant,
     /// Connections in a row that did not hold.
-    short_ones: u8,
+    short_connections: u8,
     last_failure: &'static str,
 }
 
@@ -63,20 +65,21 @@ impl<'m> Client<'m> {
             subscription: Subscription::Missing,
             backoff: Backoff::new(seed),
             connected: Instant::MIN,
-            short_ones: 0,
+            short_connections: 0,
             last_failure: "",
         }
     }
 
-    /// Dials the broker and connects, once. If that fails, the error says why, for people; [`wait`](Self::wait) then.
+    /// Dials the broker and connects, once. If that fails, and when the connection ends, [`wait`](Self::wait).
     pub async fn connect<'c, D: Dial>(
         &'c mut self,
         dial: &'c mut D,
         broker: &Broker<'_>,
-    ) -> Result<Connection<'c, 'm, D::Io<'c>>, &'static str> {
+    ) -> Result<Connection<'c, 'm, D::Io<'c>>, Lost> {
         debug!("{}: dialling {}:{}", self.role.log, broker.host, broker.port);
-        let io = dial.dial(broker.host, broker.port).await.map_err(|error| error.text())?;
-        let transport = Transport::new(io, &self.info, self.role.oversize);
+        let dialled = dial.dial(broker.host, broker.port).await;
+        let io = dialled.map_err(|error| Lost::Unreached(error.text()))?;
+        let transport = Transport::new(io, &self.info, self.role.cuts_oversize);
         let connecting = with_timeout(limits::MQTT_TIMEOUT, self.session.connect(transport));
         let failure = match connecting.await {
             Ok(Ok(connection)) => {
@@ -89,29 +92,12 @@ impl<'m> Client<'m> {
         };
         // Nobody knows whether the broker has a session of this client's, and which.
         self.subscription = Subscription::Missing;
-        Err(failure)
-    }
-
-    /// A connection ended. Returns why, for people.
-    pub fn disconnected(&mut self, lost: Lost) -> &'static str {
-        let was_good = self.connected.elapsed() >= limits::RECONNECT_SETTLED;
-        if was_good {
-            self.backoff.reset();
-        }
-        self.short_ones = if was_good { 0 } else { self.short_ones.saturating_add(1) };
-        let guess = match lost {
-            // Not every broker says why it disconnects.
-            Lost::Closed if self.short_ones > 1 => self.role.unsteady,
-            Lost::Closed => "connection lost, by the broker or the network",
-            Lost::Stalled => "connection lost: the broker takes nothing any more",
-            Lost::Refused => self.role.refused,
-            Lost::Nonsense => "connection lost: it sent something that is not MQTT 5",
-        };
-        self.info.disconnect_reason().and_then(explain_disconnect).unwrap_or(guess)
+        Err(Lost::Unreached(failure))
     }
 
     /// Logs why there is no connection, and waits before the next attempt, for longer after each.
-    pub async fn wait(&mut self, broker: &Broker<'_>, failure: &'static str) {
+    pub async fn wait(&mut self, broker: &Broker<'_>, lost: Lost) {
+        let failure = self.explain_loss(lost);
         let wait = self.backoff.next_wait();
         let seconds = wait.as_secs().max(1);
         let (who, host, port) = (self.role.log, broker.host, broker.port);
@@ -124,20 +110,33 @@ impl<'m> Client<'m> {
         self.last_failure = failure;
         Timer::after(wait).await;
     }
-}
 
-/// What to tell a person about a connection that the broker ended for this reason.
-fn explain_disconnect(reason: ReasonCode) -> Option<&'static str> {
-    match reason {
-        ReasonCode::SessionTakenOver => Some("another hub with the same id connected; give each its own"),
-        ReasonCode::KeepAliveTimeout => Some("connection lost: it heard nothing from the hub for too long"),
-        ReasonCode::QuotaExceeded | ReasonCode::MessageRateTooHigh => {
-            Some("it closed the connection: too many messages")
+    /// What to tell a person. Takes note of how well the connection held.
+    fn explain_loss(&mut self, lost: Lost) -> &'static str {
+        if let Lost::Unreached(why) = lost {
+            return why;
         }
-        ReasonCode::NotAuthorized | ReasonCode::AdministrativeAction => {
-            Some("it closed the connection on purpose")
+        let was_good = self.connected.elapsed() >= limits::RECONNECT_SETTLED;
+        if was_good {
+            self.backoff.reset();
         }
-        _ => None,
+        self.short_connections = if was_good { 0 } else { self.short_connections.saturating_add(1) };
+        match (self.info.disconnect_reason(), lost) {
+            (Some(ReasonCode::SessionTakenOver), _) => self.role.taken_over,
+            (Some(ReasonCode::KeepAliveTimeout), _) => "connection lost: it heard nothing for too long",
+            (Some(ReasonCode::QuotaExceeded | ReasonCode::MessageRateTooHigh), _) => {
+                "it closed the connection: too many messages"
+            }
+            (Some(ReasonCode::NotAuthorized | ReasonCode::AdministrativeAction), _) => {
+                "it closed the connection on purpose"
+            }
+            // Not every broker says why it disconnects.
+            (_, Lost::Closed) if self.short_connections > 1 => self.role.unsteady,
+            (_, Lost::Stalled) => "connection lost: the broker takes nothing any more",
+            (_, Lost::Refused) => self.role.refused,
+            (_, Lost::Nonsense) => "connection lost: it sent something that is not MQTT 5",
+            (_, Lost::Closed | Lost::Unreached(_)) => "connection lost, by the broker or the network",
+        }
     }
 }
 
@@ -149,7 +148,7 @@ pub fn explain<E: embedded_io_async::Error>(error: &Error<E>) -> &'static str {
                 "it refused the login; check user name and password"
             }
             ReasonCode::UnsupportedProtocol => "it does not speak MQTT 5",
-            ReasonCode::ClientIdentifierInvalid => "it refused the hub's id",
+            ReasonCode::ClientIdentifierInvalid => "it refused the client id",
             ReasonCode::ServerBusy | ReasonCode::ServerUnavailable | ReasonCode::QuotaExceeded => {
                 "it is overloaded"
             }

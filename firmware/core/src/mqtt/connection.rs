@@ -12,9 +12,11 @@ use crate::json::Overflow;
 use crate::limits;
 use crate::log::{debug, warn};
 
-/// Why a connection ended.
+/// Why there is no connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
+    /// There never was one, for this reason.
+    Unreached(&'static str),
     /// The stream broke, or the broker closed it.
     Closed,
     /// The broker does not take what is sent, or does not answer.
@@ -67,6 +69,12 @@ impl ToPayload for Payload<'_> {
     }
 }
 
+/// Copies a payload, and returns its length.
+pub fn copy(payload: &[u8], buffer: &mut [u8]) -> Result<usize, Overflow> {
+    buffer.get_mut(..payload.len()).ok_or(Overflow)?.copy_from_slice(payload);
+    Ok(payload.len())
+}
+
 /// A message that arrived.
 pub struct Received<'a> {
     /// The message. If it was too large, its payload is cut.
@@ -110,8 +118,13 @@ impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
         matches!(self.subscription, Subscription::Held)
     }
 
+    /// Whether [`subscribe`](Self::subscribe) has something to do.
+    pub fn needs_subscribing(&self) -> bool {
+        self.was_rejected || !self.is_subscribed()
+    }
+
     /// Subscribes, unless the session has done so, and notices the broker's answer. To be called before each
-    /// [`receive`](Self::receive), with the same filters.
+    /// [`receive`](Self::receive), with the same filters, if it [is needed](Self::needs_subscribing).
     pub async fn subscribe(&mut self, filters: &[TopicFilter<'_>]) -> Result<(), Lost> {
         let was_rejected = core::mem::take(&mut self.was_rejected);
         match &self.subscription {

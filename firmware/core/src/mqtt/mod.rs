@@ -16,7 +16,7 @@ mod tests;
 
 pub use backoff::Backoff;
 pub use client::{Client, Memory, Role, explain};
-pub use connection::{Connection, Lost, Payload, Received, Sent};
+pub use connection::{Connection, Lost, Payload, Received, Sent, copy};
 pub use reply_to::{ReplyTo, UnusableReplyTo};
 pub use topic::{Topic, Topics};
 pub use transport::{PacketInfo, Transport};

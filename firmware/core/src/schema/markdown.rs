@@ -50,7 +50,7 @@ impl From<Exhausted> for Stop {
 }
 
 /// The parts of a schema that can have parameters. This stays on the stack while they are listed.
-struct Inside<'s> {
+struct ParameterSources<'s> {
     properties: Value<'s>,
     required: Option<Value<'s>>,
     items: Option<Value<'s>>,
@@ -83,10 +83,10 @@ impl Outline<'_> {
 
     /// Not inlined, because all keywords together take much stack.
     #[inline(never)]
-    fn open<'s>(&mut self, schema: Value<'s>) -> Result<Inside<'s>, Exhausted> {
+    fn open<'s>(&mut self, schema: Value<'s>) -> Result<ParameterSources<'s>, Exhausted> {
         self.work.spend(schema.text().len())?;
         let keywords = Keywords::read(schema);
-        Ok(Inside {
+        Ok(ParameterSources {
             properties: keywords.get(Keyword::Properties).unwrap_or(Value::EMPTY_OBJECT),
             required: keywords.get(Keyword::Required),
             items: keywords.get(Keyword::Items),

@@ -40,7 +40,7 @@ struct Check {
 
 /// The schemas inside a schema. This stays on the stack while they are checked.
 #[derive(Default)]
-struct Inside<'s> {
+struct Subschemas<'s> {
     properties: Option<Value<'s>>,
     others: Option<Value<'s>>,
     /// Which members `others` applies to is unknown: it depends on a pattern.
@@ -65,7 +65,7 @@ impl Check {
         depth: u8,
     ) -> Result<(), Reason<'s>> {
         let depth = depth.checked_sub(1).ok_or(Reason::TooComplex)?;
-        let mut inside = Inside::default();
+        let mut inside = Subschemas::default();
         self.value(schema, value, depth, &mut inside)?;
         match value.kind() {
             Kind::Object => self.members(&inside, value, unknown, depth)?,
@@ -93,7 +93,7 @@ impl Check {
     #[inline(never)]
     fn members<'s>(
         &mut self,
-        inside: &Inside<'s>,
+        inside: &Subschemas<'s>,
         object: Value<'_>,
         unknown: Unknown,
         depth: u8,
@@ -129,7 +129,7 @@ impl Check {
     }
 
     #[inline(never)]
-    fn items<'s>(&mut self, inside: &Inside<'s>, array: Value<'_>, depth: u8) -> Result<(), Reason<'s>> {
+    fn items<'s>(&mut self, inside: &Subschemas<'s>, array: Value<'_>, depth: u8) -> Result<(), Reason<'s>> {
         let Some(schema) = inside.items else { return Ok(()) };
         self.work.spend(array.text().len())?;
         for (index, item) in array.items().enumerate().skip(inside.prefix) {
@@ -201,7 +201,7 @@ impl Check {
         schema: Value<'s>,
         value: Value<'_>,
         depth: u8,
-        inside: &mut Inside<'s>,
+        inside: &mut Subschemas<'s>,
     ) -> Result<(), Reason<'s>> {
         // What an empty schema costs.
         const VISIT: usize = 64;
@@ -220,7 +220,7 @@ impl Check {
             Kind::Object => self.object(&keywords, value)?,
             Kind::Null | Kind::Bool => {}
         }
-        *inside = Inside {
+        *inside = Subschemas {
             properties: keywords.get(Keyword::Properties),
             others: keywords.get(Keyword::AdditionalProperties),
             others_unclear: keywords.get(Keyword::PatternProperties).is_some(),

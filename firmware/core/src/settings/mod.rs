@@ -3,7 +3,10 @@
 
 mod rows;
 
-use core::fmt::{self, Display, Write as _};
+#[cfg(test)]
+mod tests;
+
+use core::fmt::{self, Display};
 use core::pin::{Pin, pin};
 
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
@@ -14,6 +17,7 @@ use crate::config::Config;
 use crate::json::{Value, Writer};
 use crate::limits;
 use crate::store::{Key, Scope, Section, Store, StoreError};
+use crate::text;
 
 /// One setting.
 pub struct Setting {
@@ -124,7 +128,7 @@ impl Setting {
         applies: Applies::AtOnce,
     };
 
-    /// Its value: what somebody set, or else the default, which also counts where the store cannot be read.
+    /// Its value: what somebody set, or else the default. What cannot be read, or does not suit, counts as not set.
     pub async fn value<F: MultiwriteNorFlash>(
         &self,
         store: &mut Store<'_, F>,
@@ -134,33 +138,35 @@ impl Setting {
         // Behind a pointer: otherwise each caller would bring its own copy of the store's code.
         let getting: Pin<&mut dyn Future<Output = _>> = pin!(store.get(Key::Setting(self.key), &mut text));
         let kept = getting.await.ok().flatten();
+        let kept = kept.filter(|text| self.suits(text).is_ok());
         SettingText::try_from(kept.unwrap_or((self.default)(config))).unwrap_or_default()
     }
 
     /// The text of a value that somebody wants to set.
     pub fn check(&self, value: Value<'_>) -> Result<SettingText, SettingError> {
         let wrong = SettingError::Kind(self.kind);
-        if let Kind::Whole(least, most) = self.kind {
-            let number = value.as_integer().and_then(|number| u8::try_from(number).ok());
-            let number = number.filter(|number| (least..=most).contains(number));
-            let mut text = SettingText::new();
-            // Digits fit.
-            let _ = write!(text, "{}", number.ok_or(wrong)?);
-            return Ok(text);
-        }
-        let text = value.as_text().ok_or(wrong)?;
-        let text: SettingText = text.decode().ok_or(SettingError::Long(limits::SETTING))?;
-        let is_word =
-            |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
-        match self.kind {
-            Kind::Switch if !matches!(text.as_str(), "on" | "off") => Err(wrong),
-            Kind::Word(most) if text.len() > most || !is_word(&text) => Err(wrong),
-            Kind::Group => match Section::Flags(Scope::Project(&text)).check() {
-                Ok(()) => Ok(text),
-                Err(error) => Err(SettingError::Store(error)),
-            },
-            _ => Ok(text),
-        }
+        let text = match self.kind {
+            Kind::Whole(..) => {
+                let number = value.as_integer().and_then(|number| u8::try_from(number).ok());
+                text::clip(&number.ok_or(wrong)?)
+            }
+            _ => value.as_text().ok_or(wrong)?.decode().ok_or(SettingError::Long(limits::SETTING))?,
+        };
+        self.suits(&text).map(|()| text)
+    }
+
+    fn suits(&self, text: &str) -> Result<(), SettingError> {
+        let is_word = || text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+        let is_right = match self.kind {
+            Kind::Whole(least, most) => text.parse().is_ok_and(|number| (least..=most).contains(&number)),
+            Kind::Switch => matches!(text, "on" | "off"),
+            Kind::Word(most) => text.len() <= most && is_word(),
+            Kind::Group => {
+                return Section::Flags(Scope::Project(text)).check().map_err(SettingError::Store);
+            }
+            Kind::Text | Kind::Rule => true,
+        };
+        if is_right { Ok(()) } else { Err(SettingError::Kind(self.kind)) }
     }
 
     /// Writes a value as a member: a number as a number, everything else as a string, a secret as stars.

@@ -15,10 +15,10 @@ macro_rules! rows {
 }
 
 rows! {
-    /// The profile of flags.
+    /// The project of the flags.
     PROJECT: Setting {
         key: PROJECT_KEY,
-        purpose: "The profile whose flags count",
+        purpose: "The project whose flags apply",
         kind: Kind::Group,
         default: |_| FIRST_PROJECT,
         ..Setting::PLAIN
@@ -51,7 +51,7 @@ rows! {
     /// Whether the example tools are registered.
     EXAMPLE_TOOLS: Setting {
         key: "example_tools",
-        purpose: "Whether the tools that only show how tools are made are there",
+        purpose: "Whether the example tools are registered",
         kind: Kind::Switch,
         default: |config| if config.example_tools { "on" } else { "off" },
         applies: Applies::AfterRestart,
@@ -68,7 +68,7 @@ rows! {
     /// Response rules.
     RULE: Setting {
         key: "rule.NAME",
-        purpose: "The response rule of that name; `rule.default` is the one that all others stand on",
+        purpose: "The response rule of that name; `rule.default` is the one that all others inherit from",
         kind: Kind::Rule,
         default: |_| "",
         ..Setting::PLAIN

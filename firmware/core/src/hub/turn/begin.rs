@@ -5,7 +5,7 @@ use core::ops::ControlFlow;
 
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use super::{Driver, Said, rule};
+use super::{Driver, Said, choose_rule};
 use crate::chat::prompts::Invocation;
 use crate::chat::template::{Rendered, Variables};
 use crate::chat::turn::NotStarted;
@@ -68,10 +68,11 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
         let name: Option<Name> = request::text(request, "rule")?;
         let intent: Option<Name> = request::text(request, "intent")?;
         let intent = intent.as_deref().or(self.caller.is_speech.then_some(VOICE));
-        let wanted = rule::Wanted { name: name.as_deref(), intent };
+        let wanted = choose_rule::Wanted { name: name.as_deref(), intent };
         let mut store = self.toolbox.store.lock().await;
-        let (rule, rest) = rule::choose(wanted, config.rule, &mut store, scratch).await?;
+        let (rule, rest) = choose_rule::choose(wanted, config.rule, &mut store, scratch).await?;
         let max_iterations = settings::MAX_ITERATIONS.value(&mut store, config).await;
+        // It suits its row: a number from 1 on.
         settings.apply(&rule, max_iterations.parse().unwrap_or(1));
         settings.tools.enabled &= settings::TOOLS.value(&mut store, config).await == "on";
         let documents = match rule.context {

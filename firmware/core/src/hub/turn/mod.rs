@@ -22,7 +22,7 @@
 
 mod begin;
 mod caller;
-pub(super) mod rule;
+pub(super) mod choose_rule;
 
 use core::fmt::{Display, Write as _};
 use core::pin::{Pin, pin};

@@ -6,7 +6,7 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
 use crate::chat::Rule;
-use crate::chat::rule::{BUILT_IN, DEFAULT};
+use crate::chat::rule::{BUILT_IN, DEFAULT, is_for};
 use crate::limits;
 use crate::log::warn;
 use crate::request::Refusal;
@@ -44,8 +44,8 @@ pub(super) async fn choose<'s, F: MultiwriteNorFlash>(
             let mut key = String::<{ limits::NAME }>::new();
             key.push_str(RULE_PREFIX).and_then(|()| key.push_str(name)).map_err(|_| Refusal::NoRule)?;
             let (kept, rest) = load(&key, store, scratch).await;
-            let is_it = |text: &&str| Rule::parse(text).is_ok_and(|rule| rule.name == *name);
-            (Some(kept.or_else(|| BUILT_IN.into_iter().find(is_it)).ok_or(Refusal::NoRule)?), rest)
+            let built_in = BUILT_IN.into_iter().find(|(known, _)| *known == name).map(|(_, text)| text);
+            (Some(kept.or(built_in).ok_or(Refusal::NoRule)?), rest)
         }
         Wanted { intent: Some(intent), .. } => for_intent(intent, store, scratch).await,
     };
@@ -108,12 +108,11 @@ async fn for_intent<'s, F: MultiwriteNorFlash>(
     let mut visit = |key: Key<'_>, text: &str| {
         let Key::Setting(key) = key else { return ControlFlow::Continue(()) };
         let Some(name) = key.strip_prefix(RULE_PREFIX) else { return ControlFlow::Continue(()) };
-        let is_taken = |text: &mut &str| Rule::parse(text).is_ok_and(|rule| rule.name == *name);
         for rule in &mut built_in {
-            let _ = rule.take_if(is_taken);
+            let _ = rule.take_if(|(taken, _)| *taken == name);
         }
         match buffer.get_mut(..text.len()) {
-            Some(room) if Rule::parse(text).is_ok_and(|rule| rule.is_for(intent)) => {
+            Some(room) if is_for(text, intent) => {
                 room.copy_from_slice(text.as_bytes());
                 length = Some(text.len());
                 ControlFlow::Break(())
@@ -123,6 +122,6 @@ async fn for_intent<'s, F: MultiwriteNorFlash>(
     };
     let _ = store.each(Section::Settings, &mut visit).await;
     let (kept, rest) = split_text(length, buffer);
-    let is_for = |text: &&str| Rule::parse(text).is_ok_and(|rule| rule.is_for(intent));
-    (kept.or_else(|| built_in.into_iter().flatten().find(is_for)), rest)
+    let mut built_in = built_in.into_iter().flatten().map(|(_, text)| text);
+    (kept.or_else(|| built_in.find(|text| is_for(text, intent))), rest)
 }
