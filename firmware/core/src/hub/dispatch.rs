@@ -63,7 +63,7 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
     reply: &mut [u8],
 ) -> Result<usize, Refusal> {
     let store = toolbox.store;
-    // What changes something is done first, with the reply's room to work in.
+    // What changes something is done first, with the reply's buffer as scratch.
     let mut needs_restart = false;
     match asked {
         Request::ContentPut => content::put(request, store, reply).await?,

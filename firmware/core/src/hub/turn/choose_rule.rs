@@ -24,7 +24,7 @@ pub(super) struct Wanted<'a> {
     pub(super) intent: Option<&'a str>,
 }
 
-// A turn begins in a reply's room: the rule, the one it stands on, and the documents that it selects.
+// A turn begins with the reply's buffer as scratch: for the rule, the one it stands on, and the documents that it selects.
 const _: () = assert!(limits::REPLY >= 2 * limits::RULE + limits::PROMPT);
 
 /// Finds the rule that is wanted, and reads it. `firmware` is the default rule that the hub was started with, if any. The

@@ -44,7 +44,7 @@ use crate::limits;
 use crate::log::{error, info, warn};
 use crate::notice::{Level, Notice};
 use crate::platform::Platform;
-use crate::questions::{Recipient, Unanswered};
+use crate::questions::Recipient;
 use crate::request::Refusal;
 use crate::settings;
 use crate::store::Store;
@@ -157,22 +157,23 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
     /// Asks the model, and takes its answer in.
     async fn ask(&self, turn: &mut Turn, until: Instant, reply: &mut [u8]) -> Result<Next, Refusal> {
         self.push_event("waiting", None);
-        let provider = self.conversation.contents().await.1.provider.name();
-        let recipient = Recipient::Model { provider, turn: self.conversation.turn };
+        let provider = self.conversation.contents().await.1.provider;
+        let recipient = Recipient::Model { provider: provider.name(), turn: self.conversation.turn };
         let left = until.saturating_duration_since(Instant::now());
         let patience = left.min(limits::LLM_TIMEOUT);
         let asked = {
-            let answer = |payload: &[u8]| self.take(turn, Happened::Answer(payload), reply);
+            let answer =
+                |payload: &[u8]| self.feed(turn, Input::Reply(provider::read(provider, payload)), reply);
             let asking = self.toolbox.questions.ask(recipient, patience, |_| {}, answer);
             match select(self.conversation.cancelled(), asking).await {
-                Either::First(()) => Err(Happened::Cancelled),
-                Either::Second(asked) => asked.map_err(Happened::Unanswered),
+                Either::First(()) => Err(Input::Cancelled),
+                Either::Second(asked) => asked.map_err(Input::Unanswered),
             }
         };
-        asked.unwrap_or_else(|happened| self.take(turn, happened, reply))
+        asked.unwrap_or_else(|input| self.feed(turn, input, reply))
     }
 
-    /// Runs the call that is due, with the reply's room for its result.
+    /// Runs the call that is due. The reply's buffer is scratch for its result.
     async fn run(&self, turn: &mut Turn, until: Instant, reply: &mut [u8]) -> Result<Next, Refusal> {
         let outcome = {
             let (history, _settings) = self.conversation.contents().await;
@@ -196,7 +197,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
                     let milliseconds = started.elapsed().as_millis();
                     warn!("chat: the call of {} was ended after {} ms", name.as_str(), milliseconds);
                     let is_cancelled = matches!(ended, Either3::First(()));
-                    let why = if is_cancelled { Happened::Cancelled } else { Happened::TimedOut };
+                    let why = if is_cancelled { Input::Cancelled } else { Input::TimedOut };
                     (tool::Execution { name, success: false, milliseconds }, Err(why))
                 }
             };
@@ -204,7 +205,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
             outcome
         };
         let (length, is_error) = match outcome {
-            Err(happened) => return self.take(turn, happened, reply),
+            Err(input) => return self.feed(turn, input, reply),
             Ok(outcome) => outcome,
         };
         let (mut history, mut settings) = self.conversation.try_contents().ok_or(Refusal::Unanswerable)?;
@@ -215,26 +216,20 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
         let next = match step {
             Step::Ask => Next::Ask,
             Step::Run => Next::Run,
-            // The last round of calls is over, and the model is not asked again. The ending does not lie in the reply's
-            // room, where the result was.
+            // The last round of calls is over, and the model is not asked again. This ending borrows nothing from the
+            // reply's buffer, where the result was.
             Step::Finish(_) | Step::Wait => {
                 return self.finish(&Ending::OutOfIterations, &settings, &history, reply);
             }
         };
         drop((history, settings));
-        if Instant::now() < until { Ok(next) } else { self.take(turn, Happened::TimedOut, reply) }
+        if Instant::now() < until { Ok(next) } else { self.feed(turn, Input::TimedOut, reply) }
     }
 
     /// Tells the turn what happened, and writes the reply if it is over.
-    fn take(&self, turn: &mut Turn, happened: Happened<'_>, reply: &mut [u8]) -> Result<Next, Refusal> {
+    fn feed(&self, turn: &mut Turn, input: Input<'_>, reply: &mut [u8]) -> Result<Next, Refusal> {
         // Nobody else holds them: the question was written long ago.
         let (mut history, mut settings) = self.conversation.try_contents().ok_or(Refusal::Unanswerable)?;
-        let input = match happened {
-            Happened::Answer(payload) => Input::Reply(provider::read(settings.provider, payload)),
-            Happened::Unanswered(why) => Input::Unanswered(why),
-            Happened::TimedOut => Input::TimedOut,
-            Happened::Cancelled => Input::Cancelled,
-        };
         let registry = self.parts.registry;
         let step = turn.on(input, &mut Context { settings: &mut settings, registry, history: &mut history });
         match step {
@@ -282,14 +277,6 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
         let tool = tool.and_then(|tool| Name::try_from(tool).ok());
         self.parts.events.push(Event::Chat { conversation: self.caller.id.clone(), state, tool });
     }
-}
-
-/// What became of a question, or a call.
-enum Happened<'r> {
-    Answer(&'r [u8]),
-    Unanswered(Unanswered),
-    TimedOut,
-    Cancelled,
 }
 
 /// What a person says, from some character on.
