@@ -1,6 +1,7 @@
 //! Rules and prompts: how the hub is to answer.
 
 use hub_core::limits;
+use hub_core::settings::SETTINGS;
 use world::model::{calls, ollama, openai, stop};
 use world::prelude::*;
 
@@ -126,6 +127,7 @@ fn what_is_wrong_with_a_rule_is_said_when_it_is_set() {
     story(async |world| {
         let (mut person, mut model) = world.talking().await;
         let long = "p".repeat(limits::RULE);
+        let keys: Vec<_> = SETTINGS.iter().map(|setting| setting.key).collect();
         for (key, rule, words) in [
             (
                 "rule.q",
@@ -149,11 +151,7 @@ fn what_is_wrong_with_a_rule_is_said_when_it_is_set() {
                 json!({ "name": "q", "prompt": long }),
                 "The rule is longer than 1536 bytes; shorten its prompt",
             ),
-            (
-                "rules",
-                json!("x"),
-                "'key' must be one of: project, tools, wake_phrases, tool_prefix, example_tools, max_iterations, rule.NAME",
-            ),
+            ("rules", json!("x"), &format!("'key' must be one of: {}", keys.join(", "))),
         ] {
             let reply = person.sets(key, rule).await;
             assert_eq!((&reply["success"], &reply["error"]), (&json!(false), &json!(words)));
