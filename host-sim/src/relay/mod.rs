@@ -5,13 +5,13 @@
 //! Topic. So hubs know formats but no keys, and the relay knows keys but no formats.
 //!
 //! ```text
-//!   broker ──► desk ──request──► work ──► call ──► http ──► server
+//!   broker ──► jobs ──request──► work ──► call ──► http ──► server
 //!     ▲          │ ◄───done───────┘        │
 //!     └──reply───┘                       retry: again? when?
 //! ```
 //!
-//! A `desk` keeps the session with the broker and gives each request to a task of its own; `work` finds the service, `call`
-//! asks it until there is an answer or no point in trying. Any number of relays share the requests of all
+//! `session` keeps the connection to the broker, `jobs` gives each request to a task of its own; `work` finds the service,
+//! `call` asks it until there is an answer or no point in trying. Any number of relays share the requests of all
 //! hubs, by a shared subscription. Whatever happens, a request gets one answer while its hub waits: the reply, or
 //! `{"error":{"status","message"}}`, with the server's `type` of the error if it has one. An error of the relay's own
 //! has `relay`: `timeout`, `unavailable`, `too_large` or `malformed`.

@@ -31,11 +31,15 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
         Ok((request, transaction)) => {
             // Behind pointers, for stack frames of their own.
             let written = if matches!(asked, Request::Chat | Request::Transcript) {
+                let mut caller = turn::Caller::new(request, transaction);
                 let is_heard = asked == Request::Transcript;
-                let caller = turn::Caller::new(request, transaction);
-                let saying: Pin<&mut dyn Future<Output = _>> =
-                    pin!(turn::answer(caller, is_heard, &mut is_speech, parts, toolbox, reply));
-                saying.await
+                let written = {
+                    let saying: Pin<&mut dyn Future<Output = _>> =
+                        pin!(turn::answer(&mut caller, is_heard, parts, toolbox, reply));
+                    saying.await
+                };
+                is_speech = caller.is_speech;
+                written
             } else {
                 let doing: Pin<&mut dyn Future<Output = _>> =
                     pin!(plain(asked, request, transaction, parts, toolbox, reply));
@@ -93,7 +97,8 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
                 request::text(request, "conversation")?.ok_or(Refusal::NotText("conversation"))?;
             writer.field("cancelled", parts.conversations.cancel(&id));
         }
-        _ => {}
+        Request::Chat | Request::Transcript => {}
+        Request::ContentPut | Request::ContentDelete | Request::ConfigSet => {}
     }
     if let Some(transaction) = transaction {
         writer.field("transaction", transaction);

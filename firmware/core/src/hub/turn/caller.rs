@@ -13,7 +13,7 @@ pub(in crate::hub) struct Caller<'a> {
     satellite: Option<Value<'a>>,
     transaction: Option<Value<'a>>,
     /// Whether the answer is spoken by a satellite.
-    pub(super) is_speech: bool,
+    pub(in crate::hub) is_speech: bool,
 }
 
 impl<'a> Caller<'a> {

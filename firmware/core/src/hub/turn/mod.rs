@@ -53,11 +53,10 @@ use crate::tools::Toolbox;
 
 /// Answers what a person says. Writes the whole reply, and returns its length.
 ///
-/// What was only heard is answered if it begins with a wake phrase, and the answer `is_speech` then.
+/// What was only heard is answered if it begins with a wake phrase; the answer is speech then.
 pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
-    mut caller: Caller<'_>,
+    caller: &mut Caller<'_>,
     is_heard: bool,
-    is_speech: &mut bool,
     parts: &Parts<'_>,
     toolbox: &Toolbox<'_, P, Store<'_, F>>,
     reply: &mut [u8],
@@ -70,15 +69,14 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
         let Some(skip) = wake::addressed(text, &phrases) else { return caller.write_ignored(reply) };
         said.skip = skip;
         caller.is_speech = true;
-        *is_speech = true;
     }
     let answered = {
-        let driving: Pin<&mut dyn Future<Output = _>> = pin!(drive(&caller, said, parts, toolbox, reply));
+        let driving: Pin<&mut dyn Future<Output = _>> = pin!(drive(caller, said, parts, toolbox, reply));
         driving.await
     };
     match answered {
         // Satellites say something, whatever happens.
-        Err(refusal) if *is_speech => {
+        Err(refusal) if caller.is_speech => {
             warn!("chat: what was heard is not answered: {}", refusal.words().as_str());
             caller.write(reply, |_, out| out.field("text", spoken(&refusal)))
         }
