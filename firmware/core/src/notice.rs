@@ -1,4 +1,4 @@
-//! What the hub tells people about itself, on the topic `log`: the few things they should know of, not the whole log.
+//! Notices on the topic `log`: the few things that people should know, not the whole log.
 
 use core::fmt;
 
@@ -10,19 +10,19 @@ use serde::Serialize;
 use crate::json::Overflow;
 use crate::{limits, text};
 
-/// How much it matters.
+/// The severity of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Good to know.
+    /// For information.
     Info,
-    /// Something is missing, for now.
+    /// Something does not work for now.
     Warning,
-    /// Somebody has to look after it.
+    /// Somebody has to fix it.
     Error,
 }
 
 impl Level {
-    /// As it stands in a message.
+    /// Its name in the payload.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -32,12 +32,12 @@ impl Level {
     }
 }
 
-/// One thing to tell.
+/// One notice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// How much it matters.
+    /// The severity.
     pub level: Level,
-    /// What it is, in a sentence or two.
+    /// A sentence or two.
     pub text: String<{ limits::NOTICE }>,
 }
 
@@ -54,7 +54,7 @@ impl Notice {
     }
 }
 
-/// Notices that wait to be published. A hub that is offline for long keeps the newest.
+/// Notices that wait to be published.
 pub struct Notices(Channel<NoopRawMutex, Notice, { limits::NOTICES }>);
 
 impl Notices {
@@ -63,17 +63,17 @@ impl Notices {
         Self(Channel::new())
     }
 
-    /// Has a notice published. What is too long is cut; if too many wait, the oldest is evicted.
+    /// Queues a notice. What is too long is cut; if too many wait, the oldest is evicted.
     pub fn push(&self, level: Level, text: fmt::Arguments<'_>) {
         let notice = Notice { level, text: text::clip(&text) };
         if self.0.is_full() {
             let _ = self.0.try_receive();
         }
-        // There is room now.
+        // It fits now.
         let _ = self.0.try_send(notice);
     }
 
-    /// Forgets what an earlier run left.
+    /// Discards the notices of an earlier run.
     pub(crate) fn clear(&self) {
         self.0.clear();
     }
@@ -83,7 +83,7 @@ impl Notices {
         self.0.try_receive().ok()
     }
 
-    /// Waits until there is one.
+    /// Waits until a notice is queued.
     pub(crate) async fn ready(&self) {
         self.0.ready_to_receive().await;
     }
