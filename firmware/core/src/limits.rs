@@ -235,7 +235,7 @@ pub const GROUP: usize = 32;
 /// The value of a flag, as JSON text. A list of flags has to fit into a reply.
 pub const FLAG: usize = 512;
 
-/// A document or a rule. One that is longer than half a [`FLASH_PAGE`] shares a page only with small entries,
+/// A stored setting or a document. One that is longer than half a [`FLASH_PAGE`] shares a page only with small entries,
 /// so a lower limit saves nothing; with its name it fits into a page, and into a request.
 pub const DOCUMENT: usize = 3072;
 
