@@ -30,7 +30,7 @@ pub fn paint_stack() {
     unsafe { asm!("mv {}, sp", out(reg) here, options(nomem, nostack)) };
     let mut word = addr_of!(__estack).cast_mut();
     while word.addr() < here - MARGIN {
-        // SAFETY: between the end of the stack and the part in use there is memory that nobody owns.
+        // SAFETY: between the end of the stack and the part in use there is unowned memory.
         unsafe { word.write_volatile(PAINT) };
         word = word.wrapping_add(1);
     }
@@ -39,7 +39,7 @@ pub fn paint_stack() {
 /// Bytes of stack in use at the deepest moment so far.
 pub fn stack_used() -> usize {
     let mut word = addr_of!(__estack);
-    // SAFETY: up to its start the stack is memory, and volatile reads of it disturb nobody.
+    // SAFETY: up to its start the stack is memory, and volatile reads of it change nothing.
     while word < addr_of!(__sstack) && unsafe { word.read_volatile() } == PAINT {
         word = word.wrapping_add(1);
     }

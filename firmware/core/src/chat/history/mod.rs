@@ -20,7 +20,7 @@ use super::reply::{ModelText, RequestedCall};
 use crate::json::{Kind, Value};
 use crate::limits;
 use crate::log::warn;
-use crate::text::{Fill, MARK, Measure};
+use crate::text::{MARK, Measure};
 
 /// Replaces an empty answer: providers refuse empty messages.
 const NOTHING_SAID: &str = "(nothing said)";
@@ -165,7 +165,9 @@ impl History {
         header.lengths[RESULT] = length as u16;
         self.bytes.copy_within(start..self.used, start + length);
         self.used += length;
-        self.fill(start, length, &result);
+        if let Some(room) = self.bytes.get_mut(start..start + length) {
+            record::fill(room, &result);
+        }
         self.rewrite(at, &header);
     }
 
@@ -303,14 +305,6 @@ impl History {
     fn rewrite(&mut self, at: usize, header: &Header) {
         if let Some(room) = self.bytes.get_mut(at..at + Header::SIZE) {
             room.copy_from_slice(&header.encode());
-        }
-    }
-
-    fn fill(&mut self, start: usize, length: usize, text: &dyn Display) {
-        if let Some(rest) = self.bytes.get_mut(start..start + length) {
-            rest.fill(b' ');
-            // It cannot fail: what is too long is cut.
-            let _ = Measure::Plain.write(text, length, &mut Fill { rest });
         }
     }
 

@@ -150,11 +150,15 @@ impl<'a> Draft<'a> {
         *header = self.header.encode();
         for (length, part) in self.header.lengths.iter().zip(self.parts) {
             let Some((room, after)) = rest.split_at_mut_checked((*length).into()) else { return };
-            let most = room.len();
-            // A part that is shorter than measured is padded with spaces, so that the bytes stay UTF-8.
-            room.fill(b' ');
-            let _ = Measure::Plain.write(part, most, &mut Fill { rest: room });
+            fill(room, part);
             rest = after;
         }
     }
+}
+
+/// Fills the bytes with a text, cut if it is too long, and padded with spaces if it is shorter than measured.
+pub(super) fn fill(rest: &mut [u8], text: &dyn Display) {
+    rest.fill(b' ');
+    // It cannot fail: what is too long is cut.
+    let _ = Measure::Plain.write(text, rest.len(), &mut Fill { rest });
 }
