@@ -26,7 +26,7 @@ pub(super) fn run(expression: &str) -> Result<f64, Fault<'_>> {
     }
     loop {
         evaluator.operand()?;
-        if evaluator.operator()? == Next::End {
+        if !evaluator.operator()? {
             return Ok(evaluator.values.pop().unwrap_or_default());
         }
     }
@@ -62,13 +62,6 @@ enum Tail {
     Closed,
     /// With the sign of a percentage.
     Percent,
-}
-
-/// What comes after an operand and its operators.
-#[derive(PartialEq)]
-enum Next {
-    Operand,
-    End,
 }
 
 /// An entry of the operator stack.
@@ -159,8 +152,8 @@ impl<'e> Evaluator<'e> {
         }
     }
 
-    /// Reads what follows an operand, up to where the next one starts.
-    fn operator(&mut self) -> Result<Next, Fault<'e>> {
+    /// Reads what follows an operand, up to where the next one starts. Returns whether there is a next one.
+    fn operator(&mut self) -> Result<bool, Fault<'e>> {
         loop {
             let before = self.tokens;
             let (at, token) = self.tokens.next()?;
@@ -169,7 +162,7 @@ impl<'e> Evaluator<'e> {
                 Token::End => {
                     self.reduce(0)?;
                     return match self.operators.last() {
-                        None => Ok(Next::End),
+                        None => Ok(false),
                         Some(_) => Err((at, Reason::Expected("')'"))),
                     };
                 }
@@ -180,7 +173,7 @@ impl<'e> Evaluator<'e> {
                 Token::Sign(',') => {
                     self.comma(at)?;
                     self.lead = Lead::None;
-                    return Ok(Next::Operand);
+                    return Ok(true);
                 }
                 Token::Sign('!') if !percent => {
                     let value = self.values.pop().unwrap_or_default();
@@ -200,7 +193,7 @@ impl<'e> Evaluator<'e> {
                     // Nothing is reduced: the power is the operand of the operators before it.
                     self.open(at, OpenKind::Operator(Operator::Power))?;
                     self.lead = Lead::More;
-                    return Ok(Next::Operand);
+                    return Ok(true);
                 }
                 Token::Sign('+') => Operator::Add,
                 Token::Sign('-') => Operator::Subtract,
@@ -222,7 +215,7 @@ impl<'e> Evaluator<'e> {
             self.reduce(operator.precedence())?;
             self.open(at, OpenKind::Operator(operator))?;
             self.lead = Lead::None;
-            return Ok(Next::Operand);
+            return Ok(true);
         }
     }
 
