@@ -1,4 +1,4 @@
-//! The hub's line to real commands, connections and serial ports: lost, found again, and never a byte wrong.
+//! The hub's line to real commands, connections and serial ports: loss, reconnect, and no corrupted bytes.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 /// Longer than anything here takes, on a machine that has a lot to do.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Both halves, and what came but has not been looked at.
+/// Both halves, and the received bytes that are not read yet.
 struct Line {
     rx: Rx,
     tx: Tx,
@@ -43,7 +43,7 @@ impl Line {
         .expect("it is taken or refused")
     }
 
-    /// The next line, without its end; None at the end of the stream, and what was left of a line is forgotten then.
+    /// The next line, without its end; `None` at the end of the stream, where an unfinished line is dropped.
     async fn hears(&mut self) -> io::Result<Option<String>> {
         loop {
             if let Some(end) = self.heard.iter().position(|byte| *byte == b'\n') {
@@ -92,11 +92,11 @@ async fn a_command_is_heard_and_started_again_when_it_has_ended() {
 
 #[tokio::test]
 async fn what_a_command_says_on_stderr_stands_between_the_lines() {
-    // It waits for a word before each step, so that nothing depends on time.
+    // It waits for input before each step, so that nothing depends on time.
     let script = "printf 'half '; read x; echo early >&2; read x; echo line; read x; printf 'unfinished\\r' >&2; read x; \
                   echo >&2; printf '\\377{}\\n' >&2; read x; echo next; printf 'broken off'; read x; echo last words >&2";
     let mut line = Line::to(&format!("exec:{script}"));
-    // Nothing of stderr may come into the middle of the line.
+    // No stderr output may end up in the middle of a line.
     let mut bytes = [0; 64];
     let count = timeout(PATIENCE, line.rx.read(&mut bytes)).await.expect("something").expect("readable");
     assert_eq!(&bytes[..count], b"half ");
@@ -152,7 +152,7 @@ async fn a_flood_on_stderr_holds_nothing_up() {
 async fn a_command_that_cannot_be_started_is_an_error_each_time_and_a_warning_once() {
     let mut line = Line::to("exec:no-such-command --option");
     for _ in 0..3 {
-        // The write may come before its end or after; the reason is heard in any case.
+        // The write may come before or after its end; the reason is reported in any case.
         let _ = line.says("hello\n").await;
         let words = line.hears_line().await;
         assert!(words.starts_with("stderr: ") && words.contains("no-such-command: not found"), "{words}");
@@ -165,7 +165,7 @@ async fn a_command_that_cannot_be_started_is_an_error_each_time_and_a_warning_on
 async fn with_the_line_a_command_goes_and_all_that_it_started() {
     for script in [
         "sleep 1000 & echo $$ $!; wait",
-        // One that does not want to go, and one that nobody waits for.
+        // One that ignores the signal, and one that is not waited for.
         "trap '' TERM; (sleep 1000; sleep 1000) & echo $$ $!; while :; do sleep 1000; done",
     ] {
         let mut line = Line::to(&format!("exec:{script}"));
@@ -196,7 +196,7 @@ async fn a_command_that_no_longer_listens_is_replaced() {
     let first = String::from_utf8_lossy(&bytes[..count]).trim().to_owned();
     line.says("go\n").await.expect("taken by the next one");
     assert!(!is_alive(&first), "{first} is left over");
-    // What the first one broke off is not continued by the second.
+    // The second does not continue the unfinished line of the first.
     let count = timeout(PATIENCE, line.rx.read(&mut bytes)).await.expect("something").expect("readable");
     assert_eq!(&bytes[..count], b"\n");
     let count = timeout(PATIENCE, line.rx.read(&mut bytes)).await.expect("something").expect("readable");
@@ -211,7 +211,7 @@ async fn reads_and_writes_that_are_dropped_lose_nothing() {
     let mut dropped = 0;
     let mut buffer = [0; 1000];
     while heard.len() < all.len() {
-        // Whoever comes first ends the other, and whenever both wait both are dropped.
+        // The first to finish cancels the other, and while both wait both are dropped.
         let rest = &all.as_bytes()[written..];
         tokio::select! {
             biased;
@@ -249,7 +249,7 @@ async fn a_connection_is_dialled_again() {
         drop(peer);
         line.hears_the_end().await;
     }
-    // Also when it was only listened to so far.
+    // Also when it was only read so far.
     let (heard, peer) = tokio::join!(line.hears(), async { drop(listener.accept().await.expect("dialled")) });
     assert_eq!((heard.expect("readable"), peer), (None, ()));
     line.says("hello\n").await.expect("taken");
@@ -302,7 +302,7 @@ async fn a_serial_port_that_is_pulled_out_is_opened_again() {
         far = plug();
     }
     std::fs::remove_dir_all(&folder).expect("cleaned up");
-    // Gone and not there, twice, and each time it is said.
+    // Lost and missing, twice, and logged each time.
     assert_eq!(warnings().len(), 4, "{:?}", warnings());
 }
 
@@ -325,7 +325,7 @@ async fn the_simulated_controller_can_be_unplugged_and_plugged_in() {
     line.says(&hello).await.expect("taken");
     assert!(line.hears_line().await.contains("simulated-zwave"));
 
-    // And as one that the system notices.
+    // And as a loss that the system reports.
     home.faults().on(Fault::Closed);
     line.hears_the_end().await;
     line.says(&hello).await.expect_err("not connected");

@@ -9,7 +9,7 @@ use support::server::{Act, Server};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
-/// What must not be seen anywhere but in a header.
+/// The key, which must appear only in a header.
 const KEY: &str = "sk-very-secret-7";
 
 const BODY: &str = r#"{ "model" : "best-1", "messages":[{"role":"user","content":"grüezi"}] }"#;
@@ -60,7 +60,7 @@ async fn over_real_sockets_from_start_to_end() {
     let question = Publish::new("hearthwave/attic/llm/request/openai", BODY);
     let question = question.reply_to("hearthwave/attic/llm/response").correlation(b"1");
     let answer = loop {
-        // Until the relay is there, nobody gets the request.
+        // Until the relay is connected, the request has no receiver.
         hub.publish(question.clone());
         if let Some(answer) = hub.next(Duration::from_secs(1)).await {
             break answer;

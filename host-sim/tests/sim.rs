@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-// Linked for the clock that the MQTT client goes by.
+// Linked for the time driver of the MQTT client.
 use host_sim as _;
 use serde_json::Value;
 use support::Folder;
@@ -220,13 +220,13 @@ async fn at_another_broker_a_relay_there_answers() {
     let (output, stdout, _) = run(&["--broker", &broker, "--llm", "none", "--once", words]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout.contains("There is no language model"), "{stdout}");
-    // Nothing is left of the hubs that came for one question.
+    // The hubs of one question left nothing behind.
     let left = retained(&first.place).await;
     assert!(!left.is_empty() && left.iter().all(|topic| topic.starts_with("hearthwave/first/")), "{left:?}");
     first.quit();
 }
 
-/// The topics on which something is kept at the broker for whoever comes.
+/// The topics with retained messages at the broker.
 async fn retained(place: &str) -> Vec<String> {
     let stream = TcpStream::connect(place).await.expect("the broker");
     let mut client = Client::connect(stream, "first", "looker", &["hearthwave/#"]).await;

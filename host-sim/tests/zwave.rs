@@ -39,7 +39,7 @@ fn greeting(id: u64) -> String {
     format!("{hello}{}\n", json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
 }
 
-/// Runs it on stdin and stdout, with all of `input`; returns what it said on stdout and on stderr.
+/// Runs it on stdin and stdout, with all of `input`; returns its stdout and stderr.
 fn converse(arguments: &[&str], level: Option<&str>, input: &[u8]) -> (Vec<u8>, String) {
     let mut command = zwave(arguments);
     command.stdin(Stdio::piped());
@@ -53,7 +53,7 @@ fn converse(arguments: &[&str], level: Option<&str>, input: &[u8]) -> (Vec<u8>, 
     (output.stdout, String::from_utf8(output.stderr).expect("text"))
 }
 
-/// A conversation with something of everything: successes, failures, and what makes a server complain.
+/// A session with successes, failures and invalid requests.
 fn everything() -> Vec<u8> {
     let mut input = greeting(1).into_bytes();
     for line in [
@@ -179,7 +179,7 @@ fn over_tcp_clients_come_and_go_and_share_the_home() {
     assert!(text.lines().any(is_arrival), "{text}");
 }
 
-/// Goes through a handshake and a call, twice, as a hub does that was restarted in between.
+/// A handshake and a call, twice, as with a hub that restarts in between.
 async fn twice(mut line: impl AsyncRead + AsyncWrite + Unpin) {
     for _ in 0..2 {
         let (rx, mut tx) = tokio::io::split(&mut line);

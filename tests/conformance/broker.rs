@@ -13,10 +13,10 @@ use crate::PATIENCE;
 /// The largest packet that every broker under test takes.
 pub(crate) const PACKET_SIZE: u32 = 300_000;
 
-/// The user name and password that the brokers with a lock know.
+/// The user name and password of the brokers that require a login.
 pub(crate) const LOGIN: (&str, &str) = ("hub", "secret");
 
-/// How to reach which broker.
+/// A broker, and the network to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     EmbeddedOverTcp,
@@ -36,12 +36,12 @@ enum Kind {
 }
 
 impl Subject {
-    /// A broker for everybody.
+    /// A broker without a login.
     pub(crate) async fn start(self) -> Broker {
         self.start_with(false).await
     }
 
-    /// A broker for those with the [`LOGIN`].
+    /// A broker that requires the [`LOGIN`].
     pub(crate) async fn start_locked(self) -> Broker {
         self.start_with(true).await
     }

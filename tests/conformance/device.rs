@@ -1,6 +1,6 @@
 //! The hub's side: minimq, as the firmware uses it.
 //!
-//! Not the client that all other tests share: here sessions, acknowledgements and properties are what is looked at.
+//! Not the client that all other tests share: these tests check sessions, acknowledgements and properties.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ use crate::broker::Broker;
 
 type Io = FromTokio<Box<dyn Stream>>;
 
-/// What a session is made of. Its buffers are leaked: a test does not live long.
+/// The parts of a session. Its buffers are leaked: a test does not live long.
 pub(crate) fn configuration(client_id: &str) -> ConfigBuilder<'static> {
     with_buffers(client_id, 1024, 4096)
 }
@@ -176,7 +176,7 @@ impl<'session> Device<'session> {
         }
     }
 
-    /// Says goodbye, and waits until the broker has heard it and closed the connection.
+    /// Disconnects, and waits until the broker has closed the connection.
     pub(crate) async fn leave(mut self) {
         self.connection.disconnect().await.expect("to say goodbye");
         let mut io = self.connection.into_inner();

@@ -19,8 +19,7 @@ fn hours_pass_in_no_time_and_always_the_same_way() {
     assert_eq!(moments, in_virtual_time(hours()));
 }
 
-/// A device with a session, a will and a keepalive, and somebody who watches it for hours. Tells when what
-/// happened.
+/// A device with a session, a will and a keepalive, watched for hours. Returns the times of all events.
 async fn hours() -> Vec<Duration> {
     let start = Instant::now();
     let mut moments = Vec::new();

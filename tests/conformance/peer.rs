@@ -1,6 +1,6 @@
 //! The other side: an MQTT 5 client that has nothing to do with the hub or its broker.
 //!
-//! Not minimq: two ends by the same hands could agree on the same mistake.
+//! Not minimq: two ends with the same code could share a mistake.
 
 use rumqttc::v5::mqttbytes::QoS;
 use rumqttc::v5::mqttbytes::v5::{
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::broker::{Broker, PACKET_SIZE};
 use crate::{PATIENCE, unique};
 
-/// A connected peer. It acknowledges at once what it gets, and is gone without a word when dropped.
+/// A connected peer. It acknowledges at once, and closes the connection without DISCONNECT when dropped.
 pub(crate) struct Peer {
     client: AsyncClient,
     messages: UnboundedReceiver<Publish>,
@@ -22,7 +22,7 @@ pub(crate) struct Peer {
     task: JoinHandle<()>,
 }
 
-/// What is not a message.
+/// An event that is not a message.
 #[derive(Debug)]
 enum Answer {
     Connected,

@@ -11,7 +11,7 @@ pub(crate) struct Chat<'w> {
     home: Home,
 }
 
-/// What came of one thing that was said.
+/// The result of one sentence.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) content: String,
@@ -31,7 +31,7 @@ impl Chat<'_> {
         }
     }
 
-    /// How a device stands.
+    /// The state of a device.
     pub(crate) fn stands(&self, name: &str) -> String {
         self.home.device(name).expect(name).state.to_string()
     }

@@ -1,4 +1,4 @@
-//! What people say at home, and what comes of it.
+//! Everyday sentences, and the calls and answers of the demo model.
 
 use crate::chat::chat;
 
@@ -128,7 +128,7 @@ const SENTENCES: [(&str, &[&str], &str); 73] = [
     ("are all the windows closed?", &["list_devices {}"], "Yes, Living Room Window is closed."),
     ("what is open?", &["list_devices {}"], "Nothing is open."),
     ("open the window", &[], "I cannot move doors, windows or blinds: I am a demo"),
-    // What there is, and how it stands.
+    // Devices and their states.
     ("what's on?", &["list_devices {}"], "Floor Lamp and Hall Light are on."),
     ("is anything still on?", &["list_devices {}"], "Floor Lamp and Hall Light are on."),
     ("are all lights off?", &["list_devices {}"], "No, Floor Lamp and Hall Light are on."),
@@ -166,7 +166,7 @@ const SENTENCES: [(&str, &[&str], &str); 73] = [
     ),
     ("movie time!", &[r#"activate_scene {"sceneName":"Movie Night"}"#], "Movie Night is set"),
     ("I'm leaving", &[r#"activate_scene {"sceneName":"Away"}"#], "Away is set"),
-    // Manners, and what it cannot do.
+    // Politeness, and requests that it cannot fulfil.
     ("what can you do?", &[], "I am the demo model of Hearthwave"),
     ("thanks!", &[], "You are welcome."),
     ("hello", &[], "Hello! I am a demo"),
@@ -228,7 +228,7 @@ fn a_question_back_can_be_answered() {
         assert_eq!(answer.content, "Which one do you mean: Ceiling Lamp or Floor Lamp?");
         let answer = chat.say("the ceiling lamp").await;
         assert_eq!(answer.content, "Ceiling Lamp is now on at level 99.");
-        // What was done is not done again by any words.
+        // Another sentence does not repeat the call.
         let answer = chat.say("and the moon").await;
         assert!(answer.calls.iter().all(|call| !call.contains("control")), "{answer:?}");
     });

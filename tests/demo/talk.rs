@@ -16,7 +16,7 @@ pub(crate) struct Talk {
     messages: Vec<Value>,
 }
 
-/// What came of one thing that was said.
+/// The result of one sentence.
 #[derive(Debug)]
 pub(crate) struct Heard {
     /// The calls of each round, like `volume {"level":30}`.

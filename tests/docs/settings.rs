@@ -1,6 +1,6 @@
 //! `docs/settings.md` has a row for each setting, and says what the code says.
 
-use hub_core::settings::{Kind, SETTINGS};
+use hub_core::settings::{SETTINGS, SettingKind};
 use hub_core::{Broker, Config, DEFAULT_TOOL_PREFIX, HubId, limits};
 
 use crate::{page, rows};
@@ -39,12 +39,12 @@ fn the_table_of_settings_is_that_of_the_code() {
 }
 
 /// Which values a setting takes, in words.
-fn values(kind: Kind) -> String {
+fn values(kind: SettingKind) -> String {
     let longest = match kind {
-        Kind::Text => limits::SETTING,
-        Kind::Group => limits::GROUP,
-        Kind::Rule => limits::RULE,
-        Kind::Word(_) | Kind::Switch | Kind::Whole(..) => return kind.to_string(),
+        SettingKind::Text => limits::SETTING,
+        SettingKind::Group => limits::GROUP,
+        SettingKind::Rule => limits::RULE,
+        SettingKind::Word(_) | SettingKind::Switch | SettingKind::Whole(..) => return kind.to_string(),
     };
     format!("{kind}, at most {longest} bytes")
 }

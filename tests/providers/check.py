@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks what is said to the providers, and what they say, against the types of their own SDKs.
+"""Checks requests to the providers, and their replies, against the types of their own SDKs.
 
 Reads lines of `{"provider": "anthropic" | "openai" | "ollama", "body": {...}}`, or with `reply` or `error` in the place
-of `body`, and says which do not fit; other lines are passed over. Nothing is sent anywhere. `./tests/run host` does it.
+of `body`, and reports those that do not fit; other lines are skipped. Nothing is sent anywhere. `./tests/run host` does it.
 By hand, from the root of the repository:
 
     python3 -m venv venv && venv/bin/pip install --requirement tests/providers/requirements.txt
@@ -26,7 +26,7 @@ from openai.types.shared import ErrorObject
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 
-# Anthropic's API takes these from models that know them; its SDK has no names for them any more.
+# Anthropic's API accepts these for some models; its SDK no longer declares them.
 UNTYPED = {"temperature"}
 
 
@@ -34,7 +34,7 @@ def typed(params: type):
     """A check of a body against a `TypedDict`: names that it does not have are errors too."""
     hints = get_type_hints(params)
     whole = TypeAdapter(params)
-    # As lists: iterables are looked at only when somebody takes something out of them.
+    # As lists: iterables are validated lazily.
     parts = {name: TypeAdapter(list[hints[name].__args__]) for name in ("messages", "tools")}
 
     def check(body: dict) -> None:
@@ -60,7 +60,7 @@ def exhaust(value: object) -> None:
 
 def ollama(body: dict) -> None:
     """A check against Ollama's models, which must give back everything that was put in."""
-    # Its request takes any object as a message or as options, so those are looked at by themselves.
+    # Its request accepts any object as a message or as options, so those are checked separately.
     same(ChatRequest, {name: value for name, value in body.items() if name != "tools"})
     for message in body["messages"]:
         same(Message, message)
@@ -139,7 +139,7 @@ def main() -> int:
             print(f"{' '.join(what)} {about}: {error!r}\n  {json.dumps(said[what[1]])[:2000]}", file=sys.stderr)
     for what in fits | wrong:
         print(f"{' '.join(what)}: {fits[what]} fit, {wrong[what]} do not")
-    # No request at all is a mistake too.
+    # No request at all is an error too.
     providers = {provider for provider, _ in CHECKS}
     return 1 if wrong or {provider for provider, kind in fits if kind == "body"} != providers else 0
 

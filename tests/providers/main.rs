@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use world::relay::SERVER;
 use world::{Setup, World};
 
-/// The providers, and what is switched on in the home in the course of their exchanges.
+/// The providers, and the devices that their exchanges switch on.
 const ALL: [(&str, &str); 3] =
     [("anthropic", "Kitchen Light"), ("openai", "Porch Light"), ("ollama", "Coffee Machine")];
 
@@ -26,7 +26,7 @@ fn story(server: &Server, home: &Home, searches: bool, tell: impl AsyncFnOnce(&W
     });
 }
 
-/// Has the hub go by the provider's rule when it is asked to.
+/// Sets the provider's rule.
 async fn set_rule(world: &World, provider: &Provider) {
     let reply = world.ask("config/set", provider.rule()).await;
     assert_eq!(reply["success"], true, "{reply}");

@@ -51,7 +51,7 @@ impl World {
         Self { machine, broker, home, settings }
     }
 
-    /// Waits for the firmware, then does this.
+    /// Waits for the firmware, then runs this.
     fn tell(&self, story: impl Future<Output = ()>) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
@@ -72,7 +72,7 @@ impl World {
 
     /// The stack at its deepest, which must be less than a board has.
     fn holds_the_stack(&self, over: &str) {
-        // The next report but one has seen it all.
+        // The next report but one covers everything so far.
         std::thread::sleep(Duration::from_millis(2100));
         let used = self.machine.stack_used();
         println!("the firmware's stack, deepest over {over}: {used} bytes");
@@ -95,7 +95,7 @@ fn what_the_providers_answer_reaches_people_through_the_firmware() {
 
         let without_search = relay(world.broker.port, &options);
         search::plays_without_a_service(ask_only).await;
-        // Its place at the broker is free then.
+        // Its client id at the broker is free then.
         without_search.stop();
 
         let search_url = format!("{url}{}", search::PATH);
@@ -105,7 +105,7 @@ fn what_the_providers_answer_reaches_people_through_the_firmware() {
             let (reply, _) = world.ask("config/set", provider.rule()).await;
             assert_eq!(reply["success"], true, "{reply}");
         }
-        // Somebody waits a minute for nothing, and nobody else waits for them.
+        // One person waits a minute in vain, and blocks nobody else.
         let is_silent = |exchange: &Exchange<'_>| exchange.name == "no answer in time";
         let silent = providers[0].exchanges().find(is_silent).expect("an exchange");
         let others = async {
@@ -151,7 +151,7 @@ fn a_person_talks_with_the_demo_model_through_the_firmware() {
         let call = world.home.record().calls().into_iter().next_back().expect("a call");
         let arguments = Value::from(call.arguments.expect("arguments"));
         assert_eq!(arguments, json!({ "deviceName": "Kitchen Light", "action": "on" }));
-        // It goes on, and the hub remembers.
+        // The conversation goes on with its history.
         for (text, words) in [
             ("is the kitchen light on", "Yes, Kitchen Light is on."),
             ("what is 6 times 7", "42"),

@@ -16,7 +16,7 @@ use support::{Folder, PATIENCE, wait_for};
 
 const CALL: &str = "hearthwave/qemu/request/tool/call";
 
-/// What a board leaves for the stack at the least.
+/// The smallest stack of a board.
 const STACK: usize = 40 * 1024;
 
 /// A running machine. It ends with its owner.
@@ -27,7 +27,7 @@ struct Machine {
 }
 
 impl Machine {
-    /// Starts the firmware with the broker at `port`, and waits for nothing.
+    /// Starts the firmware with the broker at `port`, without waiting.
     fn start(port: u16, options: &[&str]) -> Self {
         let folder = Folder::new("hearthwave-qemu");
         let socket = folder.0.join("uart");
@@ -173,7 +173,7 @@ fn the_firmware_boots_serves_and_comes_back() {
     let mut broker = Mosquitto::start();
     let machine = Machine::start(broker.port, &["report=1"]);
 
-    // The real SDK plays the controller, once the line has been noisy for a while.
+    // The controller is one on the real SDK, after some noise on the line.
     let mut line = machine.line();
     let mut hello = String::new();
     BufReader::new(&line).read_line(&mut hello).expect("a line");
@@ -188,7 +188,7 @@ fn the_firmware_boots_serves_and_comes_back() {
     let home = Home::default();
     serves(&home, line);
 
-    // Nobody waited for the controller.
+    // Nothing waited for the controller.
     assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
     broker.echo("qemu", "first");
     let info = waits_for_info(&broker, |info| info["link"] == "ready");
@@ -196,7 +196,7 @@ fn the_firmware_boots_serves_and_comes_back() {
     assert_eq!(info["controller"]["name"], "simulated-zwave");
     assert_eq!(info["controller"]["tools"], 9);
 
-    // Names as models write them, and as the controller wants them.
+    // Names as models write them, and as the controller expects them.
     assert_eq!(home.device("Switch One").expect("it").json()["state"]["on"], false);
     switches_on(&broker);
     let call = home.record().calls().into_iter().next_back().expect("a call");

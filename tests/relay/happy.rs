@@ -1,4 +1,4 @@
-//! All is well.
+//! Requests that succeed.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ fn bodies_pass_as_they_are_and_keys_are_added() {
                 assert_eq!(answer.correlation.as_deref(), Some(&b"\x00\xff"[..]));
                 assert_eq!(answer.payload, reply(service).as_bytes());
             }
-            // The second is the first once more, as far as anybody can tell.
+            // The second counts as a repeat of the first.
             let seen = scene.server.seen();
             assert_eq!(seen.len(), 1);
             let seen = &seen[0];

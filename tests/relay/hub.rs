@@ -1,4 +1,4 @@
-//! A hub as the relay sees it: a client of the broker that asks.
+//! A hub as the relay sees it: an MQTT client with requests.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(crate) fn error(answer: &Message) -> (String, Option<u64>) {
     (error["message"].as_str().expect("an error").to_owned(), error["status"].as_u64())
 }
 
-/// What goes with a request.
+/// The properties of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct With<'a> {
     pub(crate) qos: QoS,
@@ -55,7 +55,7 @@ impl Hub {
         self.client.publish(message);
     }
 
-    /// Tells about itself, as hubs do.
+    /// Publishes its `info`, as hubs do.
     pub(crate) fn announce(&self, info: &str) {
         self.publish(Publish::new(&self.client.topic("info"), info).retained());
     }

@@ -13,7 +13,7 @@ use world::relay::{Relay, settings};
 
 use crate::hub::Hub;
 
-/// A body with everything that is looked at.
+/// A body with every member that the relay reads.
 pub(crate) const BODY: &str = r#"{ "model" : "best-1", "messages":[{"role":"user","content":"grüezi"}] }"#;
 
 /// A reply of each service, with its usage.

@@ -130,7 +130,7 @@ fn floods_are_counted_and_not_kept() {
 #[test]
 fn a_request_that_comes_again_is_asked_once() {
     story(Server::always(Act::slow(5, reply(Provider::OpenAi))), async |mut scene| {
-        // A hub that has lost an acknowledgement sends it again.
+        // A hub that lost an acknowledgement sends the request again.
         let with = With { qos: QoS::AtLeastOnce, ..With::default() };
         scene.hub.send("openai", BODY, with);
         sleep(Duration::from_secs(1)).await;
@@ -139,7 +139,7 @@ fn a_request_that_comes_again_is_asked_once() {
         assert_eq!(answer.payload, reply(Provider::OpenAi).as_bytes());
         assert_eq!(scene.hub.next(Duration::from_secs(30)).await, None, "one answer");
         assert_eq!(scene.server.seen().len(), 1);
-        // A minute later it is another one, as it is with other Correlation Data or another body.
+        // A minute later it counts as a new one, as with other Correlation Data or another body.
         sleep(Duration::from_secs(31)).await;
         scene.hub.ask("openai", BODY, with).await;
         scene.hub.ask("openai", BODY, With { correlation: b"2", ..with }).await;
@@ -170,7 +170,7 @@ fn the_broker_drops_the_relay_while_it_works() {
             assert!(if forgets { scene.broker.forget_session(id) } else { scene.broker.kick(id) });
             let answer = scene.hub.next(Duration::from_secs(30)).await.expect("an answer");
             assert_eq!(answer.payload, b"{}");
-            // It is there again for the next one.
+            // It is reached again for the next one.
             let (answer, _) = scene.hub.ask("openai", BODY, correlated(b"2")).await;
             assert_eq!(answer.payload, b"{}");
             assert_eq!(scene.hub.next(Duration::from_secs(60)).await, None);
@@ -184,14 +184,14 @@ fn requests_that_nobody_can_serve() {
         let (answer, _) = scene.hub.ask("parrot", BODY, With::default()).await;
         let expected = "this relay does not serve 'parrot'; it serves anthropic, openai, ollama: change the hub's rule, or the relay";
         assert_eq!(error(&answer), (expected.into(), None));
-        // Without a Response Topic, or with one that would make an endless loop, there is no answer.
+        // Without a Response Topic, or with one that would cause an endless loop, there is no answer.
         let topic = "hearthwave/kitchen/llm/request/openai";
         scene.hub.publish(Publish::new(topic, BODY));
         scene.hub.publish(Publish::new(topic, BODY).reply_to(topic));
         assert_eq!(scene.hub.next(Duration::from_secs(60)).await, None);
         assert_eq!(scene.server.seen().len(), 0);
         assert!(log_of("").contains("dropped: it has no Response Topic"), "{}", log_of(""));
-        // What is not JSON is the service's to judge.
+        // A body that is not JSON is forwarded as it is.
         let (answer, _) = scene.hub.ask("openai", "hello", With::default()).await;
         assert_eq!(answer.payload, b"{}");
     });

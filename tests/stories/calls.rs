@@ -1,4 +1,4 @@
-//! People call tools of the controller, which answers, or does not.
+//! People call tools of the controller.
 
 use hub_core::limits;
 
@@ -28,7 +28,7 @@ fn names_are_the_controllers_when_they_reach_it_and_both_forms_are_logged() {
         let line = "tool control_zwave_device: {\"command\":\"on\",\"device_name\":\"Switch One\",\"fade_seconds\":2.5} -> \
                     {\"action\":\"on\",\"deviceName\":\"Switch One\",\"fadeSeconds\":2.5}";
         assert_logged(line);
-        // Without a difference nothing is said.
+        // Without a renamed argument nothing is logged.
         person.calls("list_devices", json!({ "room": 1 }));
         controller.serves("").await;
         person.result().await;
@@ -55,7 +55,7 @@ fn what_the_controller_objects_to_reaches_the_caller_word_for_word() {
         let reply = person.result().await;
         assert_eq!(reply["error"], format!("{words}\n[image]\nb"));
         assert_refused(&reply, "execution_error", "");
-        // Without a word, the hub finds some.
+        // Without a message, the hub writes one.
         person.calls("list_devices", json!({}));
         let call = controller.hears_call().await;
         let error = json!({ "jsonrpc": "2.0", "id": call["id"], "error": {} });
@@ -103,7 +103,7 @@ fn a_call_without_an_answer_ends_after_thirty_seconds_and_is_not_repeated() {
         assert_contains(&reply["instruction"], "Do not repeat");
         let cancelled = controller.hears_of("notifications/cancelled").await;
         assert_eq!(cancelled["params"]["requestId"], call["id"]);
-        // It answers after all; nobody listens, and nobody is disturbed.
+        // A late answer is ignored.
         controller.replies(&call, "late").await;
         person.gets_an_echo().await;
         assert_logged("which nobody waits for");
@@ -140,7 +140,7 @@ fn a_busy_controller_that_chats_is_given_the_time_that_a_call_has() {
         person.calls("list_devices", json!({}));
         let call = controller.hears_call().await;
         controller.says(b"node 7: waiting for the wake-up").await;
-        // It does one thing after the other.
+        // It works on one call at a time.
         sleep(Duration::from_secs(20)).await;
         controller.replies(&call, "there they are").await;
         assert_eq!(person.result().await["result"], "there they are");
@@ -186,7 +186,7 @@ fn a_controller_that_is_lost_in_the_middle_leaves_an_unknown_outcome_and_no_seco
         let (mut controller, mut person) = world.connected().await;
         person.calls("control_zwave_device", on());
         controller.hears_call().await;
-        // It restarts: it says so, and knows nothing of a handshake any more.
+        // It restarts, logs that, and needs a new handshake.
         sleep(Duration::from_secs(6)).await;
         controller.says(b"*** Z-Wave controller v7, booting").await;
         let list = controller.hears_of("tools/list").await;
@@ -194,7 +194,7 @@ fn a_controller_that_is_lost_in_the_middle_leaves_an_unknown_outcome_and_no_seco
         let reply = person.result().await;
         assert_refused(&reply, "outcome_unknown", "it has restarted");
         assert_refused(&reply, "outcome_unknown", "unknown");
-        // Its tools are gone until it is greeted again, and are others then.
+        // Its tools are gone until the new handshake, and differ then.
         person.sees_link("connecting").await;
         assert_refused(&person.uses("control_zwave_device", on()).await, "not_found", "");
         controller.greets_with(json!([a_tool("new_tool")])).await;
@@ -217,7 +217,7 @@ fn answers_find_their_calls_in_any_order_and_in_batches() {
             person.calls("list_devices", json!({ "number": number }));
             calls.push(controller.hears_call().await);
         }
-        // Answers that belong to nobody, or come twice.
+        // Answers with an unknown id, or repeated ones.
         let flood: Vec<_> =
             (0..50).map(|id| json!({ "jsonrpc": "2.0", "id": id + 70_000, "result": {} })).collect();
         let stray = json!([
@@ -256,13 +256,13 @@ fn structured_results_come_as_they_are_with_words_for_the_person() {
         controller.serves_result(both("There is one device.", &structured)).await;
         let reply = person.result().await;
         assert_eq!((&reply["result"], &reply["message"]), (&structured, &json!("There is one device.")));
-        // Nothing at all is also an answer.
+        // An empty answer is valid.
         for result in [json!({}), json!({ "content": "x" }), json!(7)] {
             person.calls("list_devices", json!({}));
             controller.serves_result(result).await;
             assert_eq!(person.result().await["result"], "");
         }
-        // The same JSON once more is nothing to say, and long words are cut.
+        // A text that repeats the JSON is left out, and a long text is cut.
         for (text, message) in
             [(structured.to_string(), Value::Null), ("w".repeat(300), json!(format!("{}…", "w".repeat(188))))]
         {
@@ -270,11 +270,11 @@ fn structured_results_come_as_they_are_with_words_for_the_person() {
             controller.serves_result(both(&text, &structured)).await;
             assert_eq!(person.result().await["message"], message);
         }
-        // What does not fit as a structure may fit in words.
+        // If the structure does not fit, the text may.
         person.calls("list_devices", json!({}));
         controller.serves_result(both("Many.", &json!({ "devices": "x".repeat(6000) }))).await;
         assert_eq!(person.result().await["result"], "Many.");
-        // More than a reply holds is said.
+        // A result larger than a reply is reported.
         person.calls("list_devices", json!({}));
         controller.serves(&"x".repeat(8000)).await;
         assert_refused(&person.result().await, "too_large", "was done");

@@ -27,7 +27,7 @@ fn a_question_goes_to_the_model_and_its_answer_comes_back() {
         assert_eq!(count(&question.json()["messages"]), 3);
         model.answers(&question, stop("Still here."));
         assert_eq!(person.reply().await["content"], "Still here.");
-        // Another one begins anew.
+        // Another conversation has its own history.
         person.says(json!({ "text": "Hi", "conversation": "kitchen" }));
         let question = model.hears_question().await;
         assert_eq!(count(&question.json()["messages"]), 1);
@@ -62,7 +62,7 @@ fn tools_are_called_for_the_model_and_their_results_go_back() {
         let expected = [("hub_echo", 0), ("hub_math_eval", 0), ("hub_fly", 1)];
         assert_eq!(shown, expected.map(|(tool, iteration)| (json!(tool), json!(iteration))), "{reply}");
         assert_eq!(calls[0]["params"], json!({ "a": 1 }));
-        // Each question had the tools, and the log tells how often was asked for what.
+        // Each question offered the tools, and the log counts the calls of each iteration.
         assert!(count(&question.json()["tools"]) > 5);
         for line in [
             "chat: iteration 0",
@@ -73,7 +73,7 @@ fn tools_are_called_for_the_model_and_their_results_go_back() {
         ] {
             assert!(log_text().lines().any(|logged| logged.ends_with(line)), "{line}: {}", log_text());
         }
-        // It is the executor that ran them.
+        // The executor ran them.
         assert_logged("tool hub_math_eval {\"expression\":\"6*7\"} in 0 ms: ");
         let mut events = Vec::new();
         for _ in 0..3 {
@@ -138,7 +138,7 @@ fn whatever_the_model_says_the_person_gets_one_answer() {
             assert_refused(&reply, error_type, "");
             assert!(reply["message"].as_str().expect("words").starts_with("Sorry"), "{reply}");
         }
-        // A late answer finds nobody, and the conversation can go on.
+        // A late answer is ignored, and the conversation can go on.
         person.says(json!({ "text": "Hi" }));
         let start = Instant::now();
         let question = model.hears_question().await;
@@ -167,7 +167,7 @@ fn two_conversations_wait_and_nobody_else_waits_for_them() {
         assert_refused(&person.reply().await, "busy", "");
         model.answers(&second, stop("two"));
         assert_eq!(person.reply().await["content"], "two");
-        // Enough of the other one.
+        // The other one is cancelled.
         person.sends("cancel", json!({ "conversation": "one" }));
         let reply = person.reply().await;
         assert_refused(&reply, "cancelled", "");
@@ -178,7 +178,7 @@ fn two_conversations_wait_and_nobody_else_waits_for_them() {
     });
 }
 
-/// Of more conversations than can be kept, the one that was silent for longest is forgotten, as a whole.
+/// A conversation too many evicts the least recently used one.
 #[test]
 fn the_conversation_that_was_silent_for_longest_makes_place() {
     story(async |world| {

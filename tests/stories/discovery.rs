@@ -1,4 +1,4 @@
-//! The hub gets to know a controller: versions, lists of tools, and what it chats in between.
+//! The handshake with a controller: versions, lists of tools, and noise in between.
 
 use world::prelude::*;
 
@@ -64,7 +64,7 @@ fn lines_that_are_too_long_are_named_as_the_reason() {
         logged("attempt 1 of 3 failed (its answer is longer than a line may be)").await;
         controller.greets_with(zwave_tools()).await;
         person.sees_link("ready").await;
-        // A list that grows too long later leaves the old one.
+        // A changed list that is too long does not replace the old one.
         controller.changes_its_tools().await;
         controller.lists(long).await;
         logged("its list of tools is too long to be read; the one from before counts").await;
@@ -117,9 +117,9 @@ fn tools_that_cannot_be_used_are_left_out_by_name_and_the_rest_works() {
             json!({ "name": "bare" }),
         ]);
         controller.says_hello().await;
-        // A known server says so before the handshake has ended.
+        // A known server sends this before the handshake has ended.
         controller.changes_its_tools().await;
-        // So the list is asked for twice.
+        // So the list is requested twice.
         for _ in 0..2 {
             let first = controller.hears_of("tools/list").await;
             controller.answers(&first, json!({ "tools": list, "nextCursor": "p2" })).await;
@@ -150,7 +150,7 @@ fn tools_that_cannot_be_used_are_left_out_by_name_and_the_rest_works() {
             controller.replies(&call, name).await;
             assert_eq!(person.result().await["result"], name);
         }
-        // The list changes: what does not fit beside the rest is said, what is gone is gone.
+        // The list changes: tools that do not fit are reported, and removed ones are gone.
         controller.changes_its_tools().await;
         let large = |name: &str| json!({ "name": name, "description": "y".repeat(6000), "inputSchema": { "type": "object" } });
         controller.lists(json!([large("l1"), large("l2")])).await;
@@ -211,7 +211,7 @@ fn what_the_controller_logs_is_in_the_hubs_log() {
     });
 }
 
-/// A controller that speaks only one version of MCP, and says so in one way or the other.
+/// A controller that supports only one version of MCP, and says so in one of two ways.
 #[test]
 fn every_version_with_a_handshake_is_spoken() {
     for version in hub_core::link::VERSIONS {

@@ -1,4 +1,4 @@
-//! Thousands of calls over a line on which everything goes wrong: everybody gets one answer, and nothing is done twice.
+//! Thousands of calls over a faulty line: every call gets one answer, and nothing is done twice.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,7 +9,7 @@ use world::prelude::*;
 /// How many calls a story makes.
 const CALLS: usize = 10_000;
 
-/// What goes wrong, how often: for each line that passes.
+/// The probability of each fault, per line.
 const RATES: [(Fault, f64); 10] = [
     (Fault::Silence, 0.01),
     (Fault::Deafness, 0.005),
@@ -63,14 +63,14 @@ fn ten_thousand_calls_over_a_bad_line_are_each_answered_once_and_done_at_most_on
             let reply = person.hears_at("reply/calls").await.json();
             let number = reply["transaction"].as_u64().unwrap_or_else(|| panic!("whose is {reply}")) as usize;
             if matches!(reply["error_type"].as_str(), Some("not_found" | "unavailable")) {
-                // While the controller is away; a person would wait, too.
+                // The controller is not reached; a person would wait, too.
                 sleep(Duration::from_millis(500)).await;
             }
             answers.entry(number).or_default().push(reply);
             answered += 1;
         }
         home.faults().clear();
-        // What is late is here now.
+        // Late answers have arrived by now.
         let late = person.hears_all_at("reply/calls").await;
         assert!(late.is_empty(), "{} answers too many", late.len());
         answers
@@ -103,12 +103,12 @@ fn ten_thousand_calls_over_a_bad_line_are_each_answered_once_and_done_at_most_on
                     assert_eq!(reply["result"]["state"]["on"], state == "on", "{number}: {reply}");
                 }
             }
-            // Nothing was sent, it is said.
+            // The error says that nothing was sent.
             "not_found" | "unavailable" => assert!(!was_sent, "{number} was done: {reply}"),
             "timeout" | "outcome_unknown" | "too_large" => {
                 assert!(reply["error"].as_str().is_some_and(|words| words.contains("unknown")), "{reply}");
             }
-            // In the controller's own words.
+            // The controller's own error.
             "execution_error" => {}
             other => panic!("{other}: {reply}"),
         }

@@ -1,4 +1,4 @@
-//! The controller comes and goes, and says what it likes.
+//! The controller connects, disappears, restarts and sends noise.
 
 use host_sim::zwave::Home;
 use hub_core::limits;
@@ -79,7 +79,7 @@ fn attempts_are_made_when_the_limits_say_so() {
             at.push(start.elapsed());
             controller.refuses(&hello, -32000, "not now", Value::Null).await;
         }
-        // Every number is in one place.
+        // The numbers are all in `limits`.
         let mut expected = Vec::new();
         let mut sum = Duration::ZERO;
         for delay in limits::LINK_ATTEMPTS.into_iter().chain([limits::LINK_SLOW_RETRY; 2]) {
@@ -160,7 +160,7 @@ fn a_controller_that_dies_is_noticed_and_welcomed_back() {
         let mut person = world.person("ann").await;
         controller.greets().await;
         person.sees_link("ready").await;
-        // It says nothing more, not even to a ping.
+        // It falls silent, even to a ping.
         controller.hears_of("ping").await;
         let info = person.sees_link("connecting").await;
         assert!(info["controller"].is_null());
@@ -215,6 +215,6 @@ fn a_closed_line_is_tried_again_for_ever() {
         sleep(Duration::from_secs(3600)).await;
         person.gets_an_echo().await;
     });
-    // A closed line fails at once, and must not make the hub spin or the log overflow.
+    // A closed line fails at once, and must neither make the hub spin nor flood the log.
     assert!(log_text().lines().count() < 300, "{} lines", log_text().lines().count());
 }

@@ -1,11 +1,11 @@
-//! The way to the broker breaks in the middle of conversations.
+//! The connection to the broker is lost in the middle of conversations.
 
 use tokio::time::sleep_until;
 use world::model::{calls, stop};
 use world::prelude::*;
 
-/// Whenever it breaks, and whether the broker remembers the hub or not: the person gets one answer or is told why there
-/// is none, and no call reaches the controller twice.
+/// Whenever it is lost, and whether the session survives or not: the person gets one answer or one error, and no call
+/// reaches the controller twice.
 #[test]
 fn connections_break_at_every_moment_and_nothing_is_answered_or_done_twice() {
     let mut answered = 0;
@@ -30,7 +30,7 @@ async fn a_turn_that_is_disturbed(world: &World, moment: u64) -> Value {
     let (mut controller, mut person) = world.connected().await;
     let mut model = world.model().await;
     person.says(json!({ "text": "Go" }));
-    // Not at once: what a broker forgets before the hub has it, no hub can answer.
+    // Not at once: a request that the broker loses before the delivery cannot be answered.
     let disturbed = Instant::now() + Duration::from_millis(moment / 2 * 150 + moment % 2);
     let pause = || sleep(Duration::from_millis(800));
     let (mut is_disturbed, mut questions, mut heard) = (false, 0, 0);

@@ -46,7 +46,7 @@ fn a_resumed_session_is_not_subscribed_again_and_a_fresh_one_is() {
         world.broker().kick(CLIENT);
         person.sees_online().await;
         person.gets_an_echo().await;
-        // The answer has to be acknowledged, or it would be sent again to be sure.
+        // The answer has to be acknowledged, or it would be sent again.
         sleep(Duration::from_secs(1)).await;
         world.broker().forget_session(CLIENT);
         person.sees_online().await;
@@ -61,7 +61,7 @@ fn the_connection_breaks_in_the_middle_of_a_call_and_the_caller_gets_one_answer(
         story(async |world| {
             let mut person = world.person("ann").await;
             person.gets_an_echo().await;
-            // The request is delivered; its acknowledgement and the answer find no connection any more.
+            // The request is delivered; its acknowledgement and the answer are lost with the connection.
             assert!(world.broker().cut_after_next_delivery(CLIENT));
             person.publish(person.request("tool/call", br#"{"name":"echo"}"#).reply_to("reply/cut"));
             if forgotten {
@@ -193,8 +193,8 @@ fn the_broker_restarts_and_knows_nobody() {
 fn a_greeting_that_got_lost_leaves_no_deaf_hub() {
     story(async |world| {
         let mut person = world.person("ann").await;
-        // The broker has forgotten the hub, welcomes it, and the welcome is lost on the way: from then on it
-        // knows a session that has no subscription.
+        // The broker has lost the session and accepts a new one, but the CONNACK is lost: from then on it has a
+        // session without a subscription.
         world.wire.reach.set(Reach::OneWay);
         world.broker().forget_session(CLIENT);
         logged("does not speak MQTT 5").await;
@@ -247,7 +247,7 @@ fn unanswered_messages_do_not_keep_the_hub_from_being_online() {
         world.wire.swallows.set(false);
         world.broker().kick(CLIENT);
         person.sees_online().await;
-        // Until the broker has the answers of before, their slots are taken.
+        // Slots stay taken until the broker has acknowledged their replies.
         sleep(Duration::from_secs(1)).await;
         person.gets_an_echo().await;
     });
@@ -262,7 +262,7 @@ fn two_hubs_with_one_id_are_told_so() {
     });
 }
 
-/// Not every broker says why it hangs up.
+/// Not every broker gives a reason when it disconnects.
 #[test]
 fn connections_that_are_lost_again_and_again_may_be_due_to_a_twin() {
     story(async |world| {
@@ -301,7 +301,7 @@ fn a_hub_that_nobody_asks_publishes_nothing_but_its_presence() {
         sleep(Duration::from_secs(7200)).await;
         let sent = world.wire.dials.borrow()[0].packet_types();
         let publications = sent.iter().filter(|packet| **packet == PUBLISH).count();
-        // Online; what it knows of itself, at first and when the controller did not answer; and a notice about that.
+        // Online; `info`, at first and when the controller did not answer; and a notice about that.
         assert!(publications <= 4, "{publications}");
     });
 }

@@ -1,10 +1,10 @@
-//! What the hub asks models has room in a packet, and for all tools if there is a way.
+//! A question to a model fits into a packet, with all tools if possible.
 
 use host_sim::broker::{Limits, Options};
 use world::model::{calls, stop};
 use world::prelude::*;
 
-/// The tools of both are all there: the second question waits until the first has left.
+/// Both questions have all tools: the second waits until the first is acknowledged.
 #[test]
 fn two_questions_at_once_both_have_all_tools() {
     story(async |world| {
@@ -25,13 +25,13 @@ fn two_questions_at_once_both_have_all_tools() {
     });
 }
 
-/// A tool with much to say about itself.
+/// A tool with a long description.
 fn a_long_tool(number: u32) -> Value {
     let (name, schema) = (format!("tool_{number}"), json!({ "type": "object" }));
     json!({ "name": name, "description": "d".repeat(300), "inputSchema": schema })
 }
 
-/// In a long conversation the oldest turns make place for tools, not the other way round.
+/// In a long conversation the oldest turns are left out before any tool.
 #[test]
 fn a_long_conversation_keeps_all_its_tools() {
     story(async |world| {
@@ -45,7 +45,7 @@ fn a_long_conversation_keeps_all_its_tools() {
             let body = question.json();
             assert_eq!(count(&body["tools"]), hub_core::tools::TOOLS.len() + 10);
             let messages = body["messages"].as_array().expect("messages").clone();
-            // Whole turns, from a person's words to those that were just said.
+            // Whole turns, up to the current message.
             assert!(
                 messages.len() % 2 == 1
                     && messages.iter().step_by(2).all(|message| message["role"] == "user")
@@ -60,7 +60,7 @@ fn a_long_conversation_keeps_all_its_tools() {
     });
 }
 
-/// A question that no packet of the broker's can hold is given up at once, and nothing else stands still for it.
+/// A question larger than the broker's maximum packet fails at once, and blocks nothing else.
 #[test]
 fn a_question_that_the_broker_does_not_take_is_given_up() {
     let limits = Limits { packet_size: 6000, ..Limits::default() };
@@ -76,7 +76,7 @@ fn a_question_that_the_broker_does_not_take_is_given_up() {
     });
 }
 
-/// If there is no room for all tools in the end, the controller's are those that stay.
+/// If not all tools fit, those of the controller are kept.
 #[test]
 fn a_turn_full_of_results_keeps_the_tools_of_the_home() {
     story(async |world| {

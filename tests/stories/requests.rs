@@ -1,4 +1,4 @@
-//! People ask the hub for something, in good faith or bad.
+//! Requests to the hub, valid and hostile.
 
 use host_sim::broker::{Options, Server};
 use host_sim::network::Network;
@@ -118,7 +118,7 @@ fn a_message_that_is_all_topic_or_all_properties_does_no_harm() {
         let long_topic = "x".repeat(60_000);
         let long_response = "r".repeat(30_000);
         for qos in QUALITIES {
-            // Nobody could be answered on such a topic.
+            // No reply can be published on such a topic.
             person.publish(person.request(&long_topic, [b' '; 9000]).qos(qos));
             person.publish(person.request("tool/call", b"{}").reply_to(&long_response).qos(qos));
             assert_refused(&person.result().await, "too_large", "");

@@ -102,7 +102,7 @@ fn a_model_has_tools_only_if_the_rule_the_hub_and_the_registry_have_them() {
     });
 }
 
-/// Nothing that a rule says is lost on the way to the model.
+/// Every member of a rule reaches the model.
 #[test]
 fn everything_a_rule_says_reaches_the_model() {
     story(async |world| {
@@ -178,7 +178,7 @@ fn a_rule_of_the_owners_takes_the_place_of_a_built_in_one() {
         assert!(system(json!({ "text": "x", "intent": "voice" })).await.contains("spoken aloud: one short"));
         assert!(system(json!({ "text": "x", "intent": "other" })).await.contains("one to three short"));
         let mut owner = world.person("owner").await;
-        // It is for no intent, so that the default counts.
+        // The new rule is for no intent, so the default applies.
         owner.sets_rule(json!({ "name": "brief", "prompt": "Mine." })).await;
         assert!(system(json!({ "text": "x", "intent": "voice" })).await.contains("one to three short"));
         assert_eq!(system(json!({ "text": "x", "rule": "brief" })).await, "Mine.");
@@ -221,7 +221,7 @@ fn a_prompt_runs_the_function_of_a_tool_without_its_wrapping() {
         model.answers(&question, stop("All is well."));
         let reply = person.reply().await;
         assert_eq!(reply["tool_calls"], json!([]), "and it counts as no call");
-        // What the model reads is what the tool itself gives, without the result object around it.
+        // The model reads the tool's own result, without the result object.
         let called = person.uses("hub_datetime", json!({})).await;
         let result = called["result"].to_string();
         assert!(result.len() > 10 && called["tool_name"] == "hub_datetime", "{called}");
@@ -234,7 +234,7 @@ fn a_prompt_runs_the_function_of_a_tool_without_its_wrapping() {
             called["result"].as_object().map(|it| it.keys().cloned().collect())
         );
         assert!(!said.contains("success") && !said.contains("tool_name"), "{said}");
-        // One event, of the call that was one.
+        // One event, for the direct call; the prompt's tool has none.
         assert_eq!(person.hears_all("event/tool").await.len(), 1);
     });
 }

@@ -25,10 +25,10 @@ fn a_question_goes_out_and_its_answer_comes_back() {
         let second = service.hears(QUESTION).await;
         assert_eq!(first.json(), json!({ "query": "sunset in \"Oslo\"" }));
         assert_eq!(first.response.as_deref(), Some(ANSWER));
-        // In the other order: each finds its question.
+        // In the other order: each answer is matched to its question.
         service.answers_with(&second, br#"{"results":["second"]}"#);
         assert_eq!(person.result().await["result"], json!({ "results": ["second"] }));
-        // Nothing that does not belong to a question disturbs.
+        // Unrelated messages are ignored.
         person.publish(Publish::new(ANSWER, b"{}"));
         person.publish(Publish::new(ANSWER, b"{}").correlation(b"xx"));
         person.publish(Publish::new(ANSWER, b"{}").correlation(&[9, 9, 9, 9]));

@@ -26,14 +26,14 @@ fn what_is_heard_is_answered_aloud_if_it_was_meant_for_the_hub() {
         model.answers(&question, stop("It is 42."));
         let speech = person.hears("speech").await.json();
         assert_eq!(speech, json!({ "text": "It is 42.", "conversation": "den", "satellite": "den" }));
-        // Other words, if people want them.
+        // Other wake phrases, by a setting.
         person.sets("wake_phrases", json!("computer, hallo Haus")).await;
         person.sends("transcript", json!({ "text": "HALLO, haus: é?" }));
         assert_eq!(model.hears_question().await.json()["messages"][0]["content"], "é?");
     });
 }
 
-/// The hub's name alone, and whatever is wrong, gets words that can be said.
+/// A wake phrase alone, and every failure, gets a spoken answer.
 #[test]
 fn satellites_always_get_words_to_say() {
     story(async |world| {
@@ -44,15 +44,15 @@ fn satellites_always_get_words_to_say() {
         let expected =
             json!({ "text": "Yes?", "conversation": "den", "satellite": { "id": "den", "room": "Den" } });
         assert_eq!(speech, expected);
-        // A model that has nothing to say.
+        // An empty answer of the model.
         person.sends("transcript", say("Hearthwave, hm."));
         model.serves(json!({ "content": [], "stop_reason": "end_turn" })).await;
         assert_eq!(person.hears("speech").await.json()["text"], "I have nothing to say to that.");
-        // What is wrong with a request is told to who made it.
+        // An invalid request is refused to the caller.
         let wrong = json!({ "text": "Hearthwave, hello", "conversation": 5 });
         let reply = person.asks("transcript", wrong).await;
         assert_eq!(reply["error"], "'conversation' must be a string");
-        // Busy with the last question of that room.
+        // The last question of that room is still being answered.
         person.sends("transcript", say("Hearthwave, what is love?"));
         let question = model.hears_question().await;
         person.sends("transcript", say("Hearthwave, are you there?"));
@@ -87,7 +87,7 @@ fn every_room_goes_on_with_its_own_conversation() {
         for satellite in ["den", "kitchen"] {
             person.sends("transcript", json!({ "text": "Hearthwave, hello", "satellite": satellite }));
         }
-        // Both at once, neither waits for the other.
+        // Both at once, without waiting for each other.
         let questions = [model.hears_question().await, model.hears_question().await];
         for question in &questions {
             let body = question.json();
@@ -101,7 +101,7 @@ fn every_room_goes_on_with_its_own_conversation() {
         assert_eq!(rooms, ["\"den\"", "\"kitchen\""]);
         person.sends("transcript", json!({ "text": "Hearthwave, and now?", "satellite": "den" }));
         assert_eq!(count(&model.hears_question().await.json()["messages"]), 3);
-        // What a satellite says about itself has bounds.
+        // The member `satellite` has a maximum size.
         let long = json!({ "text": "hearthwave hi", "satellite": "s".repeat(300) });
         let reply = person.asks("transcript", long).await;
         assert_eq!(reply["error"], "'satellite' is too long; at most 256 bytes are possible");

@@ -1,4 +1,4 @@
-//! Turns that do not go as they should.
+//! Turns that fail, are cancelled or are refused.
 
 use hub_core::limits;
 use world::model::{anthropic, calls, ollama, openai, stop};
@@ -37,7 +37,7 @@ fn another_reason_to_stop_is_logged_and_gives_what_there_is() {
             assert_eq!(reply, expected);
             assert_logged(&format!("WARN chat: unexpected finish reason {reason}"));
         }
-        // A model that only thought: the owner learns what to do.
+        // A model that used all its tokens for thinking: the log says what to change.
         let advice = "WARN chat: all 600 tokens went before anything was said; raise max_tokens";
         assert_logged_times(1, advice);
     });
@@ -95,7 +95,7 @@ fn arguments_are_parsed_and_those_that_cannot_be_are_logged_and_passed_over() {
     });
 }
 
-/// Why there is no answer is told where people look: in the reply, in the log, and on the topic `log`.
+/// A failure is reported in the reply, in the log, and on the topic `log`.
 #[test]
 fn the_reason_of_a_failure_is_told_where_people_look() {
     story(async |world| {
@@ -118,7 +118,7 @@ fn the_reason_of_a_failure_is_told_where_people_look() {
     });
 }
 
-/// A turn ends when its time is over, in the middle of a call if need be; that call is not made again.
+/// A turn ends at its timeout, even in the middle of a call; that call is not repeated.
 #[test]
 fn a_turn_ends_in_time_whatever_its_tools_do() {
     story(async |world| {
@@ -140,7 +140,7 @@ fn a_turn_ends_in_time_whatever_its_tools_do() {
                 reply = person.reply() => break reply,
             }
         };
-        // Of the second round, the third call is being made when the time is over.
+        // The third call of the second round is running at the timeout.
         assert_eq!(heard, 11);
         assert_eq!(start.elapsed(), Duration::from_secs(121), "the hub said so after 120 s");
         assert_refused(&reply, "timeout", "");
@@ -151,7 +151,7 @@ fn a_turn_ends_in_time_whatever_its_tools_do() {
     });
 }
 
-/// What satellites show is shown as it happens.
+/// The states of a turn are published as events, for satellites to show.
 #[test]
 fn events_do_not_wait_for_the_end_of_a_turn() {
     story(async |world| {
@@ -170,7 +170,7 @@ fn events_do_not_wait_for_the_end_of_a_turn() {
     });
 }
 
-/// After `cancelled: true` nothing begins any more.
+/// After `cancelled: true` no further call begins.
 #[test]
 fn nothing_is_begun_after_a_cancel() {
     story(async |world| {
@@ -194,7 +194,7 @@ fn nothing_is_begun_after_a_cancel() {
     });
 }
 
-/// Who is refused takes nobody's place.
+/// A refused request evicts no conversation.
 #[test]
 fn a_refused_request_makes_nobody_forget_anything() {
     story(async |world| {
@@ -219,7 +219,7 @@ fn a_refused_request_makes_nobody_forget_anything() {
     });
 }
 
-/// However long the answer and whatever goes back with it, there is a reply.
+/// A reply fits, however long the answer and the returned members are.
 #[test]
 fn what_goes_back_with_a_reply_always_fits() {
     story(async |world| {
@@ -239,7 +239,7 @@ fn what_goes_back_with_a_reply_always_fits() {
     });
 }
 
-/// A rule allows the tool that it means, and not another one that goes by a similar name.
+/// A rule allows the tool that it names, and no other with a similar name.
 #[test]
 fn what_a_rule_allows_is_the_tool_that_would_run() {
     story(async |world| {
@@ -250,7 +250,7 @@ fn what_a_rule_allows_is_the_tool_that_would_run() {
         person.says(json!({ "text": "Go", "rule": "own" }));
         let question = model.hears_question().await;
         assert_eq!(count(&question.json()["tools"]), 1);
-        // The controller's has that name; the hub's own goes by its final one.
+        // The controller's tool has that name; the hub's own has it with the prefix.
         model.answers(&question, calls(&[("echo", json!({})), ("hub_echo", json!({ "a": 1 }))]));
         let question = model.hears_question().await;
         let results = question.json()["messages"][2]["content"].clone();

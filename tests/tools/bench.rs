@@ -1,4 +1,4 @@
-//! A place to call tools at, with handlers that do what a test needs.
+//! Calls of tools with handlers that do what a test needs.
 
 use std::cell::RefCell;
 use std::time::Duration;

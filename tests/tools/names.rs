@@ -67,7 +67,7 @@ fn two_names_never_become_one() {
     // Only small letters grow.
     let given = json!({ "zone_2": 1, "a_B": 2 });
     assert_eq!(names("other", "{}", given.clone()), (given, false));
-    // None becomes one that is there, or stays.
+    // No argument gets a name that another one has.
     let given = json!({ "a__b": 1, "a__B": 2, "a___b": 3 });
     assert_eq!(names("other", "{}", given), (json!({ "a_B": 1, "a__B": 2, "a___b": 3 }), true));
     let given = json!({ "command": "on", "action": "off" });

@@ -111,7 +111,7 @@ impl Setup {
         Self { options, ..self }
     }
 
-    /// With a broker that is there already.
+    /// With a broker that runs already.
     pub fn network(self, network: Network) -> Self {
         Self { network: Some(network), ..self }
     }
@@ -126,7 +126,7 @@ impl Setup {
         Self { relay: Some(settings), ..self }
     }
 
-    /// With another way to the broker.
+    /// With another network to the broker.
     pub fn reach(self, reach: Reach) -> Self {
         Self { reach, ..self }
     }
@@ -141,7 +141,7 @@ impl Setup {
         in_virtual_time(self.tell(tell))
     }
 
-    /// Tells a story in this world, with the clock there is.
+    /// Tells a story in this world, in real time.
     pub async fn tell<T>(self, tell: impl AsyncFnOnce(&World) -> T) -> T {
         let world = World::open(self);
         tokio::select! {
@@ -225,12 +225,12 @@ impl World {
         self.power.send_replace(true);
     }
 
-    /// The way to the broker that runs now.
+    /// The network to the current broker.
     pub fn network(&self) -> Network {
         self.wire.network.borrow().clone()
     }
 
-    /// The broker in memory that runs now.
+    /// The current broker in memory.
     pub fn broker(&self) -> Broker {
         match self.network() {
             Network::Memory(broker) => broker,
@@ -238,7 +238,7 @@ impl World {
         }
     }
 
-    /// Puts a new broker, which knows nobody, into the place of the old one.
+    /// Replaces the broker by a new one without sessions.
     pub async fn replaces_the_broker(&self) {
         let old = self.broker();
         self.wire.network.replace(Network::Memory(Broker::start(Options::default())));
@@ -314,7 +314,7 @@ impl World {
         sleep(Duration::from_secs(1)).await;
     }
 
-    /// Asks the hub for something, whoever else does at the same time. Returns the reply.
+    /// Sends a request over a connection of its own. Returns the reply.
     pub async fn ask(&self, name: &str, request: Value) -> Value {
         ask(&self.network(), &self.settings, name, request).await
     }

@@ -1,8 +1,8 @@
-//! What language models answer, as a test that plays one says it.
+//! Replies of language models, for a test that plays one.
 
 use serde_json::{Value, json};
 
-/// A text in Anthropic's form, and why it stops.
+/// A text with a stop reason, in Anthropic's format.
 pub fn anthropic(text: &str, reason: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }], "stop_reason": reason })
 }

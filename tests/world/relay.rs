@@ -6,7 +6,7 @@ use support::server::Server;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// The key of every service, which must not be seen anywhere but in a header.
+/// The key of every service, which must appear only in a header.
 pub const KEY: &str = "sk-very-secret-7";
 
 /// The address of a server in memory.
@@ -20,7 +20,7 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Must be within a `LocalSet`: what runs over a network is not for other threads.
+    /// Call within a `LocalSet`: its tasks are not `Send`.
     pub fn start(network: &Network, settings: Settings) -> Self {
         let (stop, stopped) = oneshot::channel::<()>();
         let (network, own) = (network.clone(), settings.clone());

@@ -1,4 +1,4 @@
-//! The wires that a story can cut: the hub's way to its broker, and its serial line.
+//! Connections that a story can cut: to the broker, and the serial line.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -15,17 +15,17 @@ use tokio::time::Instant;
 /// What happens when the hub dials the broker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// It gets through.
+    /// It connects.
     Open,
-    /// It does not, for this reason.
+    /// It fails with this error.
     Fails(DialError),
-    /// Somebody answers who says nothing, unless the story speaks for them: see [`World::mute`](crate::World::mute).
+    /// It connects to a peer that sends nothing but what the story writes: see [`World::mute`](crate::World::mute).
     Mute,
-    /// The hub is heard, and hears nothing.
+    /// It connects, and what the broker sends is lost.
     OneWay,
 }
 
-/// One time that the hub dialled.
+/// One dial of the hub.
 pub struct Dialled {
     pub at: Instant,
     pub sent: Vec<u8>,
@@ -52,10 +52,10 @@ impl Dialled {
     }
 }
 
-/// The hub's way to its broker.
+/// The hub's connection to its broker.
 pub struct Wire {
     pub reach: Cell<Reach>,
-    /// Whether what the hub sends gets lost on the way.
+    /// Whether what the hub sends is lost.
     pub swallows: Cell<bool>,
     pub dials: RefCell<Vec<Dialled>>,
     pub(crate) network: RefCell<Network>,
@@ -98,7 +98,7 @@ impl Dial for WireDial {
     }
 }
 
-/// A stream that notes what the hub sends.
+/// A stream that records what the hub sends.
 pub(crate) struct Tapped {
     io: FromTokio<Box<dyn Stream>>,
     is_deaf: bool,

@@ -1,41 +1,41 @@
-//! What a hub is told when it starts.
+//! The configuration that a hub is started with.
 
 use core::fmt;
 
 use crate::limits;
 
-/// Who the hub is and where it belongs.
+/// The identity of a hub, its broker and its defaults.
 #[derive(Clone, Copy, Debug)]
 pub struct Config<'a> {
     /// The hub's name in every topic: `hearthwave/<id>/…`.
     pub id: HubId<'a>,
-    /// What it runs on, as announced in `info`: `esp32c3`, `qemu`, `sim`.
+    /// The machine, as announced in `info`: `esp32c3`, `qemu`, `sim`.
     pub target: &'a str,
-    /// The broker to keep a session with.
+    /// The MQTT broker.
     pub broker: Broker<'a>,
-    /// What stands before the names of the hub's own tools, with an underscore between; nothing if it is empty.
+    /// The prefix of the hub's own tools, without the underscore; no prefix if this is empty.
     pub tool_prefix: &'a str,
     /// The default rule for conversations, as JSON; the built-in one if this is empty.
     pub rule: &'a str,
-    /// What a person should check when the controller is not reached.
+    /// What people should check when the controller is not reached.
     pub controller_hint: &'a str,
-    /// Whether the tools that only show how tools are made are there.
+    /// Whether the example tools are registered.
     pub example_tools: bool,
 }
 
-/// What hubs put before the names of their tools unless they are told otherwise.
+/// The default of [`Config::tool_prefix`].
 pub const DEFAULT_TOOL_PREFIX: &str = "hub";
 
-/// What to check on a board when the controller is not reached.
+/// [`Config::controller_hint`] for a board.
 pub const SERIAL_HINT: &str = "the controller's power, RX and TX (crossed?), the ground wire, 115200 baud";
 
 /// A hub's name: one to [`HUB_ID`](crate::limits::HUB_ID) letters, digits, `-` and `_`, so that it is one
-/// level of an MQTT topic and needs no quoting anywhere.
+/// level of an MQTT topic and never needs quoting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HubId<'a>(&'a str);
 
 impl<'a> HubId<'a> {
-    /// `None` unless `name` is a valid one. `const`, so that a board checks its own at build time.
+    /// `None` if `name` is invalid. `const`, so that a board checks its own at build time.
     pub const fn new(name: &'a str) -> Option<Self> {
         let mut rest = name.as_bytes();
         if rest.is_empty() || rest.len() > limits::HUB_ID {
@@ -63,7 +63,7 @@ pub struct Broker<'a> {
     pub host: &'a str,
     /// Usually 1883.
     pub port: u16,
-    /// User name and password, if the broker wants them.
+    /// User name and password, if the broker requires them.
     pub login: Option<(&'a str, &'a str)>,
 }
 

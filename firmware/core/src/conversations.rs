@@ -1,7 +1,7 @@
-//! Keeps conversations: what was said in each, and in which a turn runs right now.
+//! Keeps conversations: their histories, and the turns that run in them.
 //!
-//! There are [`limits::CONVERSATIONS`]; a new one evicts the one that was silent for longest. In [`limits::TURNS`] of them a
-//! turn can run at the same time, so that the other jobs stay free for those who call tools directly.
+//! There are [`limits::CONVERSATIONS`]; a new one evicts the least recently used. At most [`limits::TURNS`] turns run at
+//! the same time, so that the other jobs stay free for direct tool calls.
 
 use core::cell::{Cell, RefCell};
 
@@ -18,14 +18,14 @@ use crate::tool::Registry;
 /// The name of a conversation.
 pub type ConversationId = String<{ limits::CONVERSATION }>;
 
-/// One conversation that is remembered.
+/// A place for one conversation.
 struct Conversation {
     id: RefCell<ConversationId>,
-    /// When its last turn began, in turns of the whole hub; 0 if it never had one.
+    /// The number of its last turn, counted over the whole hub; 0 if it had none.
     last_turn: Cell<u32>,
     /// The conversation that evicts this one as soon as its first turn begins.
     successor: RefCell<Option<ConversationId>>,
-    /// The turn that runs in it, if one does.
+    /// The running turn, if any.
     running: Cell<Option<TurnId>>,
     cancelled: Signal<NoopRawMutex, ()>,
     history: Mutex<NoopRawMutex, History>,
@@ -43,12 +43,12 @@ impl Conversation {
         }
     }
 
-    /// Whether what was said in this conversation is kept here.
+    /// Whether this conversation is kept here.
     fn has(&self, id: &str) -> bool {
         self.last_turn.get() > 0 && self.id.try_borrow().is_ok_and(|name| name.as_str() == id)
     }
 
-    /// Whether this conversation is about to take the place of the one that is kept here.
+    /// Whether this conversation will evict the one that is kept here.
     fn has_successor(&self, id: &str) -> bool {
         self.successor.try_borrow().is_ok_and(|successor| successor.as_deref() == Some(id))
     }
@@ -67,26 +67,26 @@ impl Conversation {
     }
 }
 
-/// Why no turn can begin.
+/// Why a turn cannot begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occupied {
-    /// A turn runs in that very conversation.
+    /// A turn runs in this conversation.
     Conversation,
-    /// As many turns run as can.
+    /// The maximum number of turns runs.
     Hub,
 }
 
 /// All conversations of a hub.
 pub struct Conversations {
     kept: [Conversation; limits::CONVERSATIONS],
-    /// Of the turns that run, by [`TurnId`].
+    /// Settings of the running turns, by [`TurnId`].
     settings: [Mutex<NoopRawMutex, TurnSettings>; limits::TURNS],
-    /// Turns of the whole hub so far.
+    /// The number of turns so far.
     turns: Cell<u32>,
 }
 
 impl Conversations {
-    /// None yet.
+    /// No conversations.
     pub const fn new() -> Self {
         Self {
             kept: [const { Conversation::new() }; limits::CONVERSATIONS],
@@ -95,8 +95,8 @@ impl Conversations {
         }
     }
 
-    /// Reserves a conversation, a new one if there is none of that name, for a turn. Nothing is evicted for it before the
-    /// turn [begins](Reserved::begin).
+    /// Reserves a conversation for a turn, a new one if the id is unknown. The eviction for a new one happens when the turn
+    /// [begins](Reserved::begin).
     pub fn reserve(&self, id: &ConversationId) -> Result<Reserved<'_>, Occupied> {
         let known = self.kept.iter().find(|kept| kept.has(id) || kept.has_successor(id));
         if known.is_some_and(|known| known.running.get().is_some()) {
@@ -115,7 +115,7 @@ impl Conversations {
         Ok(Reserved { turn, conversation, settings, number: self.turns.get() })
     }
 
-    /// Cancels the turn that runs in a conversation. Returns whether there is one.
+    /// Cancels the running turn of a conversation. Returns whether there is one.
     pub fn cancel(&self, id: &str) -> bool {
         let running = self.kept.iter().find(|kept| kept.runs(id));
         running.map(|running| running.cancelled.signal(())).is_some()
@@ -145,21 +145,21 @@ impl Conversations {
     }
 }
 
-/// A conversation that is reserved for a turn, until this is dropped.
+/// A conversation that is reserved for a turn until this is dropped.
 pub struct Reserved<'a> {
     /// The turn.
     pub turn: TurnId,
     conversation: &'a Conversation,
     settings: &'a Mutex<NoopRawMutex, TurnSettings>,
-    /// Which turn of the whole hub it is.
+    /// The number of the turn, counted over the whole hub.
     number: u32,
 }
 
-/// What a turn works on. Nobody else changes it.
-pub type Contents<'a> = (MutexGuard<'a, NoopRawMutex, History>, MutexGuard<'a, NoopRawMutex, TurnSettings>);
+/// The data of a turn, locked.
+pub type Locked<'a> = (MutexGuard<'a, NoopRawMutex, History>, MutexGuard<'a, NoopRawMutex, TurnSettings>);
 
 impl Reserved<'_> {
-    /// The turn begins. Now, and not before, a conversation that was kept here is evicted.
+    /// Begins the turn, and evicts the conversation that was kept here.
     pub fn begin(&self, history: &mut History) {
         let successor = self.conversation.successor.try_borrow_mut().ok().and_then(|mut id| id.take());
         if let (Some(successor), Ok(mut id)) = (successor, self.conversation.id.try_borrow_mut()) {
@@ -169,17 +169,17 @@ impl Reserved<'_> {
         self.conversation.last_turn.set(self.number);
     }
 
-    /// What was said, and the settings of the turn. They must not be held while the model is asked.
-    pub async fn contents(&self) -> Contents<'_> {
+    /// Locks the history and the settings of the turn. They must not stay locked while the model is asked.
+    pub async fn lock(&self) -> Locked<'_> {
         (self.conversation.history.lock().await, self.settings.lock().await)
     }
 
-    /// The same, if nobody else holds them.
-    pub fn try_contents(&self) -> Option<Contents<'_>> {
+    /// The same, if they are not locked already.
+    pub fn try_lock(&self) -> Option<Locked<'_>> {
         Some((self.conversation.history.try_lock().ok()?, self.settings.try_lock().ok()?))
     }
 
-    /// Waits until somebody cancels the turn.
+    /// Waits until the turn is cancelled.
     pub async fn cancelled(&self) {
         self.conversation.cancelled.wait().await;
     }

@@ -17,24 +17,24 @@ pub const JSON_DEPTH: usize = 32;
 /// takes some 300 bytes of stack on a board, 6 KiB in all.
 pub const SCHEMA_DEPTH: u8 = 16;
 
-/// Steps of one check of a value against a schema: a byte looked at, some 15 instructions. A request full of
-/// honest arguments takes less; what takes all of it keeps a board busy for up to a fifth of a second.
+/// Steps of one check of a value against a schema. A step reads a byte, in some 15 instructions. A request full of
+/// honest arguments takes fewer; all of them keep a board busy for up to a fifth of a second.
 pub const SCHEMA_STEPS: u32 = 1280 * 1024;
 
-/// The path to what is wrong in a value, as shown. Longer ones are cut.
+/// The path to an invalid value in an error. Longer ones are cut.
 pub const SCHEMA_PATH: usize = 64;
 
-/// Characters of the values that an error offers to choose from: about twenty names.
+/// Characters of the allowed values in an error: about twenty names.
 pub const SCHEMA_OPTIONS: usize = 160;
 
-/// Different keywords of one schema that are named as not checked. JSON Schema has about as many.
+/// Keywords of one schema that are reported as not checked. JSON Schema has about as many.
 pub const SCHEMA_UNKNOWN: usize = 16;
 
 /// Longest expression to calculate. People say a line; a model that adds up a long receipt writes a few.
 pub const MATH_EXPRESSION: usize = 1024;
 
-/// Operators, brackets and calls of an expression that wait for what comes after them, at any one place. A
-/// level of brackets takes one or two; each costs twelve bytes of stack, and eight for the number before it.
+/// Operators, open brackets and open calls on the evaluator's stack. A level of brackets takes one or two; each
+/// costs twelve bytes of stack, and eight for the number before it.
 pub const MATH_DEPTH: usize = 64;
 
 /// Arguments of one call in an expression: the mean of two months of daily values.
@@ -47,7 +47,7 @@ pub const REQUEST: usize = 4096;
 pub const REPLY: usize = REQUEST + 512;
 
 /// Requests in work at the same time. Each takes a slot of [`REQUEST`] + [`REPLY`] bytes; one more is
-/// answered "busy". A reply that is on its way to the broker gives its slot up if need be.
+/// answered "busy". The slot of a reply that is being sent can be reused.
 pub const JOBS: usize = 4;
 
 /// A caller's Response Topic. Clients use a prefix and a random id.
@@ -59,7 +59,7 @@ pub const CORRELATION: usize = 64;
 /// A request's `transaction`, as JSON text.
 pub const TRANSACTION: usize = 128;
 
-/// A refusal in words.
+/// The text of a refusal.
 pub const REFUSAL: usize = 192;
 
 /// A tool's name; the providers of language models allow 64.
@@ -72,28 +72,28 @@ pub const TOOLS: usize = 64;
 /// or two of [`LINE`] bytes.
 pub const TOOL_TEXTS: usize = 16 * 1024;
 
-/// Arguments of a call to a tool of the controller's. Real tools take less than ten.
+/// Arguments of a call to a tool of the controller. Real tools take fewer than ten.
 pub const ARGUMENTS: usize = 64;
 
 /// The prefix before the names of the hub's own tools.
 pub const TOOL_PREFIX: usize = 16;
 
-/// For a tool to answer; after that it is cancelled. People stop waiting before that.
+/// For a tool to answer; after that it is cancelled. People do not wait longer.
 pub const TOOL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A tool that takes longer than this is worth a warning.
+/// A tool that takes longer is logged as slow.
 pub const TOOL_SLOW: Duration = Duration::from_millis(1000);
 
-/// From the answer that the hub will restart to the restart: time for the answer to leave.
+/// From the reply to a restart request to the restart: time to send the reply.
 pub const RESTART_DELAY: Duration = Duration::from_secs(1);
 
-/// Events about executed tools that wait to be published. Older ones give way.
+/// Events that wait to be published. The oldest is evicted.
 pub const EVENTS: usize = 8;
 
 /// One text of an outcome: an error, or a sentence for a person.
 pub const OUTCOME_TEXT: usize = 192;
 
-/// The answer of a search service: some ten results with a line each.
+/// The answer of a search service: some ten results of one line each.
 pub const SEARCH: usize = 2048;
 
 /// A question to a search service, as JSON.
@@ -102,44 +102,43 @@ pub const QUESTION: usize = 640;
 /// Questions to others that wait for their answers at the same time: one for each job.
 pub const QUESTIONS: usize = JOBS;
 
-/// How long a question waits for other packets to leave, so that it has room for the definitions of all tools. They leave
-/// within some round trips, unless the radio is out of reach for a while; a model still has most of [`LLM_TIMEOUT`] then.
+/// How long a question waits for other packets to be acknowledged, so that the definitions of all tools fit. That takes
+/// some round trips, unless the radio is out of reach for a while; most of [`LLM_TIMEOUT`] is left for the model.
 pub const QUESTION_DELAY: Duration = Duration::from_secs(15);
 
-/// The largest reply of a language model, as its provider writes it: some 800 words with the wrapping, or a handful of
-/// calls.
+/// The largest reply of a language model, in its provider's format: some 800 words, or a handful of calls.
 pub const LLM_REPLY: usize = 8 * 1024;
 
-/// For a search service to answer; less than [`TOOL_TIMEOUT`], so that the caller learns what was missing.
+/// For a search service to answer; less than [`TOOL_TIMEOUT`], so that the error names the service.
 pub const SEARCH_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The largest MQTT packet the hub takes in whole: a request, or a model's reply, with its topic and properties. Larger
-/// ones are cut on the way in and refused by name.
+/// The largest MQTT packet that the hub receives whole: a request, or a model's reply, with its topic and properties.
+/// Larger ones are cut by the transport and refused.
 pub const MQTT_RECEIVE: usize = LLM_REPLY + 1024;
 
-/// Longest topic that is kept of a packet that is cut; all that the hub listens to are shorter.
+/// Longest topic that is kept of a cut packet; all that the hub subscribes to are shorter.
 pub const CUT_TOPIC: usize = 256;
 
-/// The largest packet the broker may send at all. The hub answers anything up to this, if only with "too
-/// large"; what is larger, the broker drops.
+/// The largest packet that the broker may send. The hub answers anything up to this, if only with "too
+/// large"; the broker drops what is larger.
 pub const MQTT_PACKET: u32 = 1280 * 1024;
 
-/// Packets that wait for the broker's acknowledgement, and room to reconnect with them: one question to a model with the
+/// Packets that wait for the broker's acknowledgement, and space to reconnect with them: one question to a model with the
 /// definitions of some twenty tools, or two of the largest replies, or many small ones.
 pub const MQTT_SEND: usize = 16 * 1024;
 
-/// For the broker's machine to answer a dial, on a slow network.
+/// For a connection to the broker to open, on a slow network.
 pub const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// From CONNECT to CONNACK, and for any one packet to be taken by the transport.
+/// From CONNECT to CONNACK, and for the transport to accept any one packet.
 pub const MQTT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Seconds between two signs of life. A dead connection is noticed by the broker after one and a half, by the
-/// hub five seconds after its ping.
+/// Seconds between pings. The broker notices a dead connection after one and a half times this, the hub five
+/// seconds after its ping.
 pub const MQTT_KEEPALIVE: u16 = 30;
 
-/// Seconds that the broker keeps the session of a hub that is away: long enough for a reconnect, short enough
-/// that nobody's lights react to what was said minutes ago.
+/// Seconds that the broker keeps the session of a disconnected hub: long enough for a reconnect, short enough
+/// that no lights react to requests of minutes ago.
 pub const MQTT_SESSION_EXPIRY: u32 = 60;
 
 /// First wait before dialling the broker again; it doubles up to [`RECONNECT_SLOWEST`].
@@ -148,65 +147,63 @@ pub const RECONNECT_FIRST: Duration = Duration::from_secs(1);
 /// Longest wait before dialling the broker again.
 pub const RECONNECT_SLOWEST: Duration = Duration::from_secs(60);
 
-/// A connection that held this long was good: the next wait is short again.
+/// A connection that lasted this long resets the wait to [`RECONNECT_FIRST`].
 pub const RECONNECT_SETTLED: Duration = Duration::from_secs(30);
 
 /// How many messages the broker may have sent without an acknowledgement: minimq's Receive Maximum.
 pub const REDELIVERIES: usize = 8;
 
-/// Longest line from the controller. Real ones list all their tools in one line.
+/// Longest line from the controller. Real controllers list all their tools in one line.
 pub const LINE: usize = 16 * 1024;
 
 /// The parameters of a call to the controller: the arguments in a request, and the tool's name.
 pub const LINE_OUT: usize = REQUEST + 256;
 
-/// For the controller to take one line. At 115200 baud the longest takes half a second.
+/// To send one line to the controller. At 115200 baud the longest takes half a second.
 pub const LINE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// For the controller to answer one step of the handshake, or a ping.
 pub const LINK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Waits before the attempts to reach the controller; after the last the link is degraded. An attempt that is not
-/// answered at all takes [`LINK_TIMEOUT`] on top.
+/// Waits before the attempts to reach the controller; after the last one the link is degraded. An unanswered attempt
+/// takes another [`LINK_TIMEOUT`].
 pub const LINK_ATTEMPTS: [Duration; 3] =
     [Duration::from_secs(0), Duration::from_secs(2), Duration::from_secs(4)];
 
 /// Wait between attempts once the link is degraded.
 pub const LINK_SLOW_RETRY: Duration = Duration::from_secs(30);
 
-/// Lists of tools that are asked for at once when they change; after that the controller gets a pause first.
+/// Changed lists of tools that are requested at once; further ones are requested after a pause.
 pub const LINK_RELISTS: u8 = 2;
 
-/// Longest time after which noise on the line is a reason to make sure that the controller has not restarted.
+/// Longest time after which noise on the line makes the hub check whether the controller restarted.
 pub const LINK_DOUBT_LONGEST: Duration = Duration::from_secs(300);
 
-/// How often a silent controller is asked for a sign of life: a serial line does not say that its far end is
-/// gone.
+/// How often a silent controller is pinged: a serial line does not report that its far end is gone.
 pub const LINK_PING: Duration = Duration::from_secs(15);
 
 /// Calls that wait for the controller at the same time: one for each job.
 pub const CALLS: usize = JOBS;
 
-/// Lines of the controller's that are not JSON-RPC, kept to be quoted when it is not reached.
+/// Lines from the controller that are not JSON-RPC, kept to be quoted when it is not reached.
 pub const RECENT_LINES: usize = 4;
 
-/// Such lines that are worth a warning each, from one connection to the next. A controller that chats without end is
-/// not to fill the log.
+/// Warnings about such lines during one connection, so that a noisy controller does not fill the log.
 pub const NOISE_WARNINGS: u32 = 8;
 
-/// The hub's own messages to the controller, calls left out.
+/// The hub's own messages to the controller, without calls.
 pub const LINE_OWN: usize = 1024;
 
 /// The controller's name and version, as announced in `info`.
 pub const CONTROLLER_NAME: usize = 48;
 
-/// The mark that a controller puts where its list of tools goes on.
+/// The cursor for the next page of a controller's list of tools.
 pub const LINK_CURSOR: usize = 128;
 
-/// How much of a line that makes no sense is quoted in the log.
+/// How much of a malformed line is quoted in the log.
 pub const QUOTE: usize = 80;
 
-/// Pages of a controller's list of tools. One that never ends is cut here.
+/// Pages of a controller's list of tools. Further pages are ignored.
 pub const LINK_PAGES: u8 = 16;
 
 /// One notice on the topic `log`.
@@ -215,14 +212,14 @@ pub const NOTICE: usize = 512;
 /// Notices that wait to be published.
 pub const NOTICES: usize = 4;
 
-/// The largest page that the flash erases at once. The store works in a buffer of this size.
+/// The largest erase page of the flash. The store works in a buffer of this size.
 pub const FLASH_PAGE: usize = 4096;
 
-/// How often a value is written that cannot be read back, each time to another place.
+/// Attempts to write a value that cannot be read back, each at another place.
 pub const FLASH_ATTEMPTS: usize = 3;
 
 /// Entries in the store: settings, flags and documents together. In 60 KiB of flash that is one for every
-/// 480 bytes; each costs 8 bytes of RAM to know where it is.
+/// 480 bytes; the address of each takes 8 bytes of RAM.
 pub const STORE_ENTRIES: usize = 128;
 
 /// The names of all entries, which are kept in RAM: 32 bytes each when there are [`STORE_ENTRIES`], three of them
@@ -235,14 +232,14 @@ pub const NAME: usize = 64;
 /// The name of a project, or a category of documents.
 pub const GROUP: usize = 32;
 
-/// The value of a flag, as JSON text. A list of them has to fit into a reply.
+/// The value of a flag, as JSON text. A list of flags has to fit into a reply.
 pub const FLAG: usize = 512;
 
-/// A setting or a document. One that is longer than half a [`FLASH_PAGE`] has the page to itself with
-/// small entries, so there is no point in less; with its name it fits into one, and into a request.
+/// A stored setting or a document. One that is longer than half a [`FLASH_PAGE`] shares a page only with small entries,
+/// so a lower limit saves nothing; with its name it fits into a page, and into a request.
 pub const DOCUMENT: usize = 3072;
 
-/// An expression that selects documents, and with it the work of matching.
+/// An expression that selects documents. It bounds the work of matching.
 pub const EXPRESSION: usize = 256;
 
 /// What is said in one conversation, with the calls and their results. Some ten turns of a few sentences each, or one
@@ -250,59 +247,56 @@ pub const EXPRESSION: usize = 256;
 pub const HISTORY: usize = 5 * 1024;
 
 /// The most that one result of a tool, or one answer, takes of a [`HISTORY`]; the rest is cut. Half, so that a second one
-/// still fits. Arguments that are longer are not taken at all.
+/// still fits. Longer arguments are refused.
 pub const RESULT: usize = HISTORY / 2;
 
-/// What is kept free in a [`HISTORY`] for every call without a result, so that it can have one: the beginning of the
-/// result, and the mark that it was cut.
+/// Reserved in a [`HISTORY`] for the result of every pending call: the beginning of the result, and the mark of the cut.
 pub const RESULT_LEAST: usize = 96;
 
-/// What is kept free in a [`HISTORY`] for the last words of a turn, so that it can end.
+/// Reserved in a [`HISTORY`] for the final answer of the current turn.
 pub const ANSWER_LEAST: usize = 128;
 
-/// Calls that a model may make at once. Those after that are left out; it sees that, and can make them again.
+/// Calls in one reply of a model. Further ones are left out; the model sees that, and can ask again.
 pub const CALLS_AT_ONCE: usize = 8;
 
-/// The id of a call. Providers make some of 24 to 40 characters; a longer one is replaced.
+/// The id of a call. Those of providers have 24 to 40 characters; a longer one is replaced.
 pub const CALL_ID: usize = 64;
 
-/// How much is kept of arguments that are no JSON object, for the model to see what it did.
-pub const WRONG_ARGUMENTS: usize = 256;
+/// How much is quoted of arguments that are not a JSON object, for the model to see its mistake.
+pub const QUOTED_ARGUMENTS: usize = 256;
 
 /// The most rounds of calls in one turn that a rule or a setting may allow.
 pub const ITERATIONS_MOST: u8 = 16;
 
-/// Length of an answer in tokens, if the rule does not say: some 400 words, more than anybody listens to, or a handful
-/// of calls with arguments.
+/// Default of a rule's `max_tokens`: some 400 words, more than anybody listens to, or a handful of calls with arguments.
 pub const TOKENS: u32 = 600;
 
-/// The most that a rule may allow. An answer has to fit into a reply in the end.
+/// The largest `max_tokens` of a rule. An answer has to fit into a reply.
 pub const TOKENS_MOST: u32 = 8192;
 
-/// The tokens that Ollama is to keep in view: its own default is less than a question with tools, and it drops the
-/// beginning without a word.
+/// Ollama's context window in tokens: its default is smaller than a question with tools, and it silently drops the
+/// beginning.
 pub const OLLAMA_CONTEXT: u32 = 8192;
 
 /// The name of a model, with its vendor and version.
 pub const MODEL: usize = 96;
 
-/// A name between the braces of a template. A longer text between braces is none.
+/// The name of a variable in a template. A longer text between braces is plain text.
 pub const TEMPLATE_NAME: usize = 64;
 
-/// Room in a chat reply for one call in its shortest form, beside the names in it.
+/// Space in a chat reply for one call in its shortest form, without the names in it.
 pub const CALL_LEAST: usize = 160;
 
-/// What a request says about the satellite it comes from, as JSON: its name, or an object with its room and the like. It
-/// goes back with the reply.
+/// A request's `satellite` as JSON: a name, or an object with the room and the like. It is returned with the reply.
 pub const SATELLITE: usize = 256;
 
 /// The name of a conversation.
 pub const CONVERSATION: usize = 48;
 
-/// Conversations that are remembered: a room each, in a home of some rooms that are talked in.
+/// Conversations that are kept: one for each of the rooms in which people talk most.
 pub const CONVERSATIONS: usize = 3;
 
-/// Conversations in which somebody waits for an answer at the same time. The other [`JOBS`] stay free for direct calls.
+/// Turns that run at the same time. The other [`JOBS`] stay free for direct calls.
 pub const TURNS: usize = 2;
 
 /// A rule, as JSON.
@@ -311,14 +305,14 @@ pub const RULE: usize = 1536;
 /// The names of the tools that a rule allows.
 pub const ALLOWED_TOOLS: usize = 1500;
 
-/// The system prompt with the documents in it; what is longer is cut.
+/// The rendered system prompt with its documents; longer ones are cut.
 pub const PROMPT: usize = 1536;
 
-/// For a model to answer one question. Slow ones on a small machine take most of it.
+/// For a model to answer one question. A slow one on a small machine takes most of it.
 pub const LLM_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// For a whole turn. Nobody waits for longer.
+/// For a whole turn. People do not wait longer.
 pub const CHAT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The value of a setting that is not a rule. Some wake phrases are the longest.
+/// The value of a setting that is not a rule. Lists of wake phrases are the longest.
 pub const SETTING: usize = 192;

@@ -1,4 +1,4 @@
-//! What the hub tells people about itself, on the topic `log`: the few things they should know of, not the whole log.
+//! Notices on the topic `log`: the few things that people should know, not the whole log.
 
 use core::fmt;
 
@@ -9,19 +9,19 @@ use crate::json::Overflow;
 use crate::queue::Queue;
 use crate::{limits, text};
 
-/// How much it matters.
+/// The severity of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Good to know.
+    /// For information.
     Info,
-    /// Something is missing, for now.
+    /// Something does not work for now.
     Warning,
-    /// Somebody has to look after it.
+    /// Somebody has to fix it.
     Error,
 }
 
 impl Level {
-    /// As it stands in a message.
+    /// Its name in the payload.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -31,12 +31,12 @@ impl Level {
     }
 }
 
-/// One thing to tell.
+/// One notice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// How much it matters.
+    /// The severity.
     pub level: Level,
-    /// What it is, in a sentence or two.
+    /// A sentence or two.
     pub text: String<{ limits::NOTICE }>,
 }
 

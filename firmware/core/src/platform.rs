@@ -1,4 +1,4 @@
-//! What a board and the simulator each bring: the way to the broker, and the machine itself.
+//! The traits that a board and the simulator implement: connections to the broker, and the machine itself.
 //!
 //! The serial line needs no trait of ours (`embedded_io_async::Read` and `Write`), nor does time
 //! (`embassy-time`, whose driver the binary links).
@@ -16,8 +16,8 @@ pub trait Dial {
 
     /// Opens a stream to `host` (a name or an address) at `port`.
     ///
-    /// Waits for as long as there is no network at all. Once there is one, gives up by itself after
-    /// [`limits::DIAL_TIMEOUT`](crate::limits::DIAL_TIMEOUT). Dropping the future gives the attempt up.
+    /// Waits as long as there is no network. With one, fails after
+    /// [`limits::DIAL_TIMEOUT`](crate::limits::DIAL_TIMEOUT). Dropping the future cancels the attempt.
     async fn dial(&mut self, host: &str, port: u16) -> Result<Self::Io<'_>, DialError>;
 }
 
@@ -32,7 +32,7 @@ impl<D: Dial> Dial for &mut D {
     }
 }
 
-/// No dialler is one that waits for ever: a machine without a network.
+/// `None` waits for ever: a machine without a network.
 impl<D: Dial> Dial for Option<D> {
     type Io<'a>
         = D::Io<'a>
@@ -47,22 +47,22 @@ impl<D: Dial> Dial for Option<D> {
     }
 }
 
-/// Why no stream to the broker could be opened, by who has to act.
+/// Why no stream to the broker could be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum DialError {
     /// The name of the broker does not resolve.
     UnknownHost,
-    /// The broker has a name, and the network has nobody to ask for its address.
+    /// The network has no DNS server to resolve the broker's name.
     NoNameServer,
-    /// The machine answered, but nothing listens at that port.
+    /// The machine refuses connections to that port.
     Refused,
-    /// No way to the machine, or no answer from it.
+    /// No route to the machine, or no answer from it.
     Unreachable,
 }
 
 impl DialError {
-    /// What to tell a person.
+    /// The error in words, with what to check.
     pub const fn text(self) -> &'static str {
         match self {
             Self::UnknownHost => "no such host; check the broker's name",
@@ -73,12 +73,12 @@ impl DialError {
     }
 }
 
-/// The time of day, as far as the machine knows it.
+/// The time of day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WallClock {
     /// Seconds since the beginning of 1970, in UTC.
     pub unix_seconds: i64,
-    /// What the local time is ahead of UTC.
+    /// Local time minus UTC.
     pub utc_offset_minutes: i16,
 }
 
@@ -88,7 +88,7 @@ pub trait Platform {
     /// reconnects of many hubs; it is not a key.
     fn seed(&self) -> u64;
 
-    /// The time of day; none as long as nobody has set the clock.
+    /// The time of day; `None` until the clock is set.
     fn wall_clock(&self) -> Option<WallClock>;
 
     /// The volume of the speaker, in percent.
@@ -97,6 +97,6 @@ pub trait Platform {
     /// Sets the volume of the speaker, in percent.
     fn set_volume(&self, percent: u8);
 
-    /// Restarts the hub. A machine does not return from it; a simulation may, and ends the hub soon.
+    /// Restarts the hub. A board does not return; a simulation may, and ends the hub soon.
     fn restart(&self);
 }

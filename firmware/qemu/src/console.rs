@@ -1,4 +1,4 @@
-//! The console and the way out: logs through the debugger's channel, the emulator's exit status.
+//! The console and the exit: logs through semihosting, and the emulator's exit status.
 
 use core::fmt::Arguments;
 use core::panic::PanicInfo;
@@ -23,20 +23,20 @@ pub enum Exit {
 
 /// Shows logs of `level` and above from now on. Call once, before interrupts are on.
 pub fn start(level: LevelFilter) {
-    // SAFETY: nothing else runs yet that could set them too.
+    // SAFETY: no other code runs yet that could set them.
     unsafe {
         let _ = log::set_logger_racy(&Console);
         log::set_max_level_racy(level);
     }
 }
 
-/// Logs why and stops the machine.
+/// Prints the reason and stops the machine.
 pub fn fail(exit: Exit, why: Arguments) -> ! {
     print("FATAL", why);
     switch((exit as u32) << 16 | 0x3333)
 }
 
-/// Starts the machine again from the beginning.
+/// Restarts the machine.
 pub fn restart() -> ! {
     switch(0x7777)
 }
@@ -53,7 +53,7 @@ fn switch(command: u32) -> ! {
 struct Console;
 
 impl Log for Console {
-    /// Other crates log warnings and errors only.
+    /// Other crates are shown from `warn` on.
     fn enabled(&self, metadata: &Metadata) -> bool {
         let ours = ["hub_core", env!("CARGO_CRATE_NAME")];
         metadata.level() <= Level::Warn || ours.iter().any(|name| metadata.target().starts_with(name))
@@ -78,7 +78,7 @@ fn on_panic(info: &PanicInfo) -> ! {
     fail(Exit::Panic, format_args!("{info}"))
 }
 
-/// What the CPU could not execute, and where: `addr2line` knows the rest.
+/// Prints the CPU exception and its addresses, for `addr2line`.
 #[unsafe(export_name = "ExceptionHandler")]
 extern "C" fn on_exception(frame: &TrapFrame) -> ! {
     let (cause, at, value) = (mcause::read().code(), mepc::read(), mtval::read());

@@ -1,4 +1,4 @@
-//! Memory shared with virtio devices: addresses are the same on both sides, and the queues live in a few static pages.
+//! Memory shared with virtio devices: addresses need no translation, and the queues are in a few static pages.
 
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
@@ -12,7 +12,7 @@ const PAGES: usize = 4;
 #[repr(C, align(4096))]
 struct Pool(UnsafeCell<[u8; PAGES * PAGE_SIZE]>);
 
-// SAFETY: reached through `Dma::dma_alloc` alone, which gives every page away once.
+// SAFETY: accessed through `Dma::dma_alloc` alone, which hands out every page once.
 unsafe impl Sync for Pool {}
 
 static POOL: Pool = Pool(UnsafeCell::new([0; PAGES * PAGE_SIZE]));
@@ -21,7 +21,7 @@ static TAKEN: AtomicUsize = AtomicUsize::new(0);
 /// The machine as virtio devices see it.
 pub struct Dma;
 
-// SAFETY: pages are zero, aligned, given away once and never taken back; addresses need no translation.
+// SAFETY: pages are zeroed, aligned, handed out once and never reused; addresses need no translation.
 unsafe impl Hal for Dma {
     fn dma_alloc(pages: usize, _: BufferDirection) -> (PhysAddr, NonNull<u8>) {
         let first = TAKEN.fetch_add(pages, Ordering::Relaxed);

@@ -17,8 +17,8 @@ pub fn run(start: impl FnOnce(Spawner)) -> ! {
     let executor = EXECUTOR.init(raw::Executor::new(null_mut()));
     start(executor.spawner());
     loop {
-        // With interrupts off, a task cannot wake between the question and the sleep; a pending interrupt ends
-        // the sleep all the same, and runs right after.
+        // With interrupts off, no task can wake between the check and `wfi`; a pending interrupt still ends
+        // `wfi`, and runs right after.
         critical_section::with(|_| {
             if !AWAKE.load(Ordering::SeqCst) {
                 usage::uncounted(riscv::asm::wfi);

@@ -11,10 +11,10 @@ const PAGE: usize = 4096;
 /// As much as the ESP32's partition has.
 const SIZE: usize = 16 * PAGE;
 
-/// All bits inverted: erased flash is zeros, and lies in `.bss`.
+/// All bits inverted: erased flash is zeros, and so is in `.bss`.
 static CELLS: ConstStaticCell<[u8; SIZE]> = ConstStaticCell::new([0; SIZE]);
 
-/// A flash that is erased when the machine ends.
+/// A flash that is lost when the machine ends.
 pub struct Flash(&'static mut [u8; SIZE]);
 
 /// The flash. Call once.

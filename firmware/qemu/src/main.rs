@@ -1,8 +1,8 @@
 //! The Hearthwave hub on an emulated riscv32 machine (`qemu-system-riscv32 -M virt`).
 //!
-//! The core that runs on an ESP32-C3, compiled for its instruction set and held to its memory, on a machine
-//! that every desktop can start: network through a virtio card, the controller on the serial line, logs
-//! through semihosting. See `run` for how to start it.
+//! The core of the ESP32-C3 firmware, with the same instruction set and memory limit, on a machine that runs on any
+//! desktop: network through a virtio card, the controller on the serial line, logs through semihosting. See `run`
+//! for how to start it.
 #![no_std]
 #![no_main]
 

@@ -1,7 +1,7 @@
 //! The network: an `embassy-net` stack on a virtio network card.
 //!
-//! A frame belongs to the device from the moment it is queued until its token comes back. Which frame a token
-//! stands for is written on the frame, so that nothing depends on the order in which the device returns them.
+//! A frame belongs to the device from when it is queued until the device returns its token. Each frame stores its token,
+//! so the device may return frames in any order.
 
 use core::cell::RefCell;
 use core::ops::Range;
@@ -27,11 +27,11 @@ const SLOT_SIZE: usize = 0x1000;
 const INTERRUPT_STATUS: usize = 0x60;
 const INTERRUPT_ACKNOWLEDGE: usize = 0x64;
 
-/// Entries of each of the device's two queues.
+/// Entries in each of the device's two queues.
 const QUEUE: usize = 8;
-/// Frames that wait to be read. Two TCP windows' worth; more wait in the emulator.
+/// Receive frames. They hold two TCP windows; more wait in the emulator.
 const RECEIVE: usize = QUEUE;
-/// Frames on their way out.
+/// Send frames.
 const TRANSMIT: usize = 4;
 /// An Ethernet frame with its header, and virtio's own, rounded up. virtio-drivers asks for 1526 or more.
 const FRAME: usize = 1536;
@@ -61,10 +61,10 @@ async fn run(mut runner: Runner<'static, &'static mut Card>) -> ! {
     runner.run().await
 }
 
-/// Acknowledges the interrupt, which stays up until then, and wakes the stack.
+/// Acknowledges the interrupt, which stays asserted until then, and wakes the stack.
 pub fn on_interrupt(source: u32) {
     let slot = slot(source);
-    // SAFETY: registers of a device that is there, since it has interrupted. The driver does not use them.
+    // SAFETY: registers of a device that exists, since it has interrupted. The driver does not use them.
     unsafe {
         let status = ((slot + INTERRUPT_STATUS) as *const u32).read_volatile();
         ((slot + INTERRUPT_ACKNOWLEDGE) as *mut u32).write_volatile(status);
@@ -128,17 +128,17 @@ impl Card {
         Self { device: RefCell::new(device), header, receive, transmit }
     }
 
-    /// A frame to send in, after taking back those that are out.
+    /// A free send frame, after reclaiming those that were sent.
     fn free(&mut self) -> Option<usize> {
         let device = self.device.get_mut();
         while let Some(token) = device.poll_transmit() {
             let Some(frame) = self.transmit.iter_mut().find(|frame| frame.token == Some(token)) else {
-                log::error!("network card: it sent a frame that nobody gave it ({token})");
+                log::error!("network card: it returned an unknown token for a sent frame ({token})");
                 return None;
             };
             // SAFETY: the same bytes as in `Outgoing::consume`: the frame carries their length and token.
             if let Err(error) = unsafe { device.transmit_complete(token, &frame.bytes[..frame.length]) } {
-                log::error!("network card: a frame does not come back: {error}");
+                log::error!("network card: a sent frame is not returned: {error}");
                 return None;
             }
             frame.token = None;
@@ -146,13 +146,13 @@ impl Card {
         self.transmit.iter().position(|frame| frame.token.is_none())
     }
 
-    /// The next frame that arrived, and where its payload is.
+    /// The next received frame, and the range of its payload.
     fn arrived(&mut self) -> Option<(usize, Range<usize>)> {
         let device = self.device.get_mut();
         loop {
             let token = device.poll_receive()?;
             let Some(index) = self.receive.iter().position(|frame| frame.token == Some(token)) else {
-                log::error!("network card: it filled a frame that nobody gave it ({token})");
+                log::error!("network card: it returned an unknown token for a received frame ({token})");
                 return None;
             };
             let frame = &mut self.receive[index];
@@ -180,7 +180,7 @@ fn listen(device: &mut Device, frame: &mut Frame) {
     // SAFETY: frames are static, and one that carries a token is not touched before it comes back.
     match unsafe { device.receive_begin(&mut frame.bytes) } {
         Ok(token) => frame.token = Some(token),
-        Err(error) => log::error!("network card: takes no frame to receive into: {error}"),
+        Err(error) => log::error!("network card: it rejects a receive frame: {error}"),
     }
 }
 
@@ -190,7 +190,7 @@ impl Driver for Card {
 
     fn receive(&mut self, cx: &mut Context) -> Option<(Incoming<'_>, Outgoing<'_>)> {
         WAKER.register(cx.waker());
-        // A frame to answer with comes first: what is taken from the device cannot be put back.
+        // The send frame comes first: a received frame cannot be put back.
         let reply = self.free()?;
         let (arrived, payload) = self.arrived()?;
         let Self { device, header, receive, transmit } = self;
@@ -219,7 +219,7 @@ impl Driver for Card {
     }
 }
 
-/// A frame that arrived. Goes back to the device when dropped.
+/// A received frame. Returned to the device when dropped.
 struct Incoming<'a> {
     device: &'a RefCell<Device>,
     frame: &'a mut Frame,

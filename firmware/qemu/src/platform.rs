@@ -6,7 +6,7 @@ use hub_core::{Platform, WallClock};
 
 use crate::console;
 
-/// The volume that a speaker would have, in percent.
+/// The volume of the absent speaker, in percent.
 static VOLUME: AtomicU8 = AtomicU8::new(50);
 
 /// The emulated machine.
@@ -16,7 +16,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine with this `seed`, or one from its clock, which shows the nanoseconds of the real time.
+    /// A machine with this `seed`, or else with one from the real-time clock.
     pub fn new(seed: Option<u64>) -> Self {
         Self { seed: seed.unwrap_or_else(nanoseconds) }
     }

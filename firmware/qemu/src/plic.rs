@@ -1,4 +1,4 @@
-//! The interrupt controller: hands each device's interrupt to its driver.
+//! The interrupt controller: dispatches each device's interrupt to its driver.
 
 use riscv::interrupt::Interrupt;
 
@@ -10,7 +10,7 @@ const ENABLE: usize = 0x0C00_2000;
 const THRESHOLD: usize = 0x0C20_0000;
 const CLAIM: usize = 0x0C20_0004;
 
-/// Lets devices interrupt, none of them yet. Call once.
+/// Enables external interrupts, but no device yet. Call once.
 pub fn start() {
     write(THRESHOLD, 0);
     // SAFETY: the handler below exists, and no device is enabled before its driver is ready.
@@ -20,7 +20,7 @@ pub fn start() {
     }
 }
 
-/// Lets the device behind `source` interrupt from now on.
+/// Enables the interrupt `source`.
 pub fn enable(source: u32) {
     let word = ENABLE + 4 * (source as usize / 32);
     critical_section::with(|_| {
@@ -44,7 +44,7 @@ fn on_interrupt() {
 }
 
 fn read(register: usize) -> u32 {
-    // SAFETY: the constants above are registers of this machine; reading one touches no memory.
+    // SAFETY: the constants above are registers of this machine; a read changes no memory.
     unsafe { (register as *const u32).read_volatile() }
 }
 

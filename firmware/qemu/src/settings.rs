@@ -1,4 +1,4 @@
-//! Settings from the command line: `key=value` words.
+//! Settings from the command line: words `key=value`.
 
 use core::fmt::{self, Display};
 use core::num::NonZeroU16;
@@ -13,7 +13,7 @@ use static_cell::StaticCell;
 /// The longest command line.
 const COMMAND_LINE: usize = 512;
 
-/// Every setting, with its default where the command line is silent.
+/// The settings.
 pub struct Settings {
     /// `id`: the hub's name. Default `qemu`.
     pub id: HubId<'static>,
@@ -27,13 +27,13 @@ pub struct Settings {
     pub report: Option<Duration>,
 }
 
-/// Why a command line is malformed.
+/// Why the command line is invalid.
 pub enum SettingsError {
-    /// It is too long, or there is none at all.
+    /// It is too long, or missing.
     Unreadable,
-    /// A word is not `key=value`, or there is no such key.
+    /// A word is not `key=value`, or its key is unknown.
     Unknown(&'static str),
-    /// A value is not of its key's kind.
+    /// A value has the wrong type.
     Invalid(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! Time: the driver of `embassy-time` on the machine's 10 MHz counter, a tick a count.
+//! The driver of `embassy-time` on the machine's 10 MHz counter, one tick a count.
 
 use core::cell::RefCell;
 use core::task::Waker;
@@ -8,7 +8,7 @@ use embassy_time_driver::Driver;
 use embassy_time_queue_utils::Queue;
 use riscv::interrupt::Interrupt;
 
-// The counter and its alarm for the only hart, 64 bits each, low word first.
+// The counter and the alarm of the only hart, 64 bits each, low word first.
 const ALARM: *mut u32 = 0x0200_4000 as *mut u32;
 const COUNTER: *const u32 = 0x0200_BFF8 as *const u32;
 
@@ -20,10 +20,10 @@ embassy_time_driver::time_driver_impl!(static CLOCK: Clock = Clock {
     timers: Mutex::new(RefCell::new(Queue::new())),
 });
 
-/// Lets timers interrupt. Call once.
+/// Enables timer interrupts. Call once.
 pub fn start() {
     set_alarm(u64::MAX);
-    // SAFETY: the handler below exists, and everything it needs is a static that is ready from the start.
+    // SAFETY: the handler below exists, and all it needs are initialised statics.
     unsafe { riscv::register::mie::set_mtimer() };
 }
 
@@ -57,7 +57,7 @@ fn on_alarm() {
 /// Interrupts when the counter reaches `at`: at once if it has.
 fn set_alarm(at: u64) {
     let (high, low) = ((at >> 32) as u32, at as u32);
-    // SAFETY: both words are registers that may be written at any time. The high one goes out of the way
+    // SAFETY: both words are registers that may be written at any time. The high one is set to the maximum
     // first, so that no half-written alarm fires.
     unsafe {
         ALARM.add(1).write_volatile(u32::MAX);

@@ -35,10 +35,10 @@ const ON_SENT: u8 = 2;
 const RECEIVED: u8 = 1;
 const SENT: u8 = 0x20;
 
-/// What the chip holds in each direction.
+/// The chip's FIFO in each direction.
 const FIFO: usize = 16;
 
-/// A third of a second at 115200 baud, for which the hub may be busy with something else.
+/// A third of a second at 115200 baud, while the hub is busy with something else.
 const RING: usize = 4096;
 
 static RECEIVE: Pipe<CriticalSectionRawMutex, RING> = Pipe::new();
@@ -80,7 +80,7 @@ impl ErrorType for Transmitter {
 }
 
 impl Write for Transmitter {
-    /// Sends at most one FIFO, and lets the others run first: this line can be faster than they are.
+    /// Sends at most one FIFO, after other tasks had a turn: this line can be faster than they are.
     async fn write(&mut self, bytes: &[u8]) -> Result<usize, Infallible> {
         yield_now().await;
         self.sent().await;
@@ -147,7 +147,7 @@ fn disable(interrupt: u8) {
 }
 
 fn read(register: usize) -> u8 {
-    // SAFETY: the constants above are registers of this machine; reading one touches no memory.
+    // SAFETY: the constants above are registers of this machine; a read changes no memory.
     unsafe { ((BASE + register) as *const u8).read_volatile() }
 }
 

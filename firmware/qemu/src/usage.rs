@@ -1,4 +1,4 @@
-//! What the hub uses: the depth of the stack, and instructions.
+//! Resource usage: stack depth and instructions.
 
 use core::arch::asm;
 use core::cell::Cell;
@@ -8,19 +8,19 @@ use critical_section::Mutex;
 use embassy_time::{Duration, Ticker};
 use riscv::register::minstret;
 
-/// A word that no program is likely to leave on a stack.
+/// The paint: a value that programs rarely leave on a stack.
 const PAINT: u32 = 0xA5C3_5A3C;
 
-/// Room for the frame of the function that paints.
+/// Space for the frame of the painting function.
 const MARGIN: usize = 256;
 
 unsafe extern "C" {
-    // From the linker: where the stack ends if it grows too far, and where it starts.
+    // From the linker: the lowest address of the stack, and its start.
     static __estack: u32;
     static __sstack: u32;
 }
 
-/// What the CPU counted while the hub had nothing to do.
+/// Instructions that do not count.
 static UNCOUNTED: Mutex<Cell<u64>> = Mutex::new(Cell::new(0));
 
 /// Paints the part of the stack that is not in use. Call once, as early as possible.
@@ -30,7 +30,7 @@ pub fn paint_stack() {
     unsafe { asm!("mv {}, sp", out(reg) here, options(nomem, nostack)) };
     let mut word = addr_of!(__estack).cast_mut();
     while word.addr() < here - MARGIN {
-        // SAFETY: between the end of the stack and the part in use there is memory that nobody owns.
+        // SAFETY: between the end of the stack and the part in use there is unowned memory.
         unsafe { word.write_volatile(PAINT) };
         word = word.wrapping_add(1);
     }
@@ -39,7 +39,7 @@ pub fn paint_stack() {
 /// Bytes of stack in use at the deepest moment so far.
 pub fn stack_used() -> usize {
     let mut word = addr_of!(__estack);
-    // SAFETY: up to its start the stack is memory, and volatile reads of it disturb nobody.
+    // SAFETY: up to its start the stack is memory, and volatile reads of it change nothing.
     while word < addr_of!(__sstack) && unsafe { word.read_volatile() } == PAINT {
         word = word.wrapping_add(1);
     }
@@ -51,20 +51,20 @@ pub fn stack_size() -> usize {
     addr_of!(__sstack).addr() - addr_of!(__estack).addr()
 }
 
-/// Instructions executed so far, without the uncounted ones. Exact with `icount=1`, where sleeping counts too unless it is
-/// [`uncounted`]; a rough figure otherwise.
+/// Instructions executed so far, without the uncounted ones. Exact with `icount=1`, where sleeping counts too unless
+/// it is [`uncounted`]; a rough figure otherwise.
 pub fn instructions() -> u64 {
     critical_section::with(|cs| minstret::read64() - UNCOUNTED.borrow(cs).get())
 }
 
-/// Runs something that is not the hub's own work.
+/// Runs something without counting its instructions.
 pub fn uncounted(run: impl FnOnce()) {
     let before = instructions();
     run();
     critical_section::with(|cs| UNCOUNTED.borrow(cs).set(minstret::read64() - before));
 }
 
-/// Logs it all every `period`, at no cost to the count.
+/// Logs the usage every `period`, uncounted.
 #[embassy_executor::task]
 pub async fn report(period: Duration) -> ! {
     let mut ticker = Ticker::every(period);

@@ -1,9 +1,7 @@
-//! The way to the broker over TCP, for machines with an `embassy-net` stack: DNS, and one socket that is used again
-//! and again.
+//! TCP connections to the broker on an `embassy-net` stack: DNS, and one socket that is reused.
 //!
-//! The socket stays in the stack for ever, so that giving a connection up can still send its reset: the broker then
-//! learns at once that the hub is gone instead of waiting for its keepalive, and has dropped the old session before
-//! the new one begins.
+//! The socket stays in the stack, so that a dropped connection can still send its reset: the broker then notices at once,
+//! not at its keepalive, and has closed the old connection before the new one opens.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -17,14 +15,13 @@ use hub_core::{Dial, DialError, limits};
 /// Two segments and a half: enough to keep a home network busy.
 const RECEIVE_BUFFER: usize = 4096;
 
-/// Two whole segments of Ethernet: most peers acknowledge every second one at once, and others after a while.
+/// Two whole segments of Ethernet: most peers acknowledge every second one at once, and a single one late.
 const SEND_BUFFER: usize = 2 * 1460;
 
-/// For the broker to acknowledge what was sent. Longer than the keepalive, which is what finds a dead connection in
-/// the first place.
+/// For the broker to acknowledge what was sent. Longer than the keepalive, which detects a dead connection first.
 const TRANSMIT_TIMEOUT: Duration = Duration::from_secs(limits::MQTT_KEEPALIVE as u64 + 15);
 
-/// For the reset of the last connection to leave, if its way is still open.
+/// To send the reset of the last connection.
 const RESET_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The memory of a dialler's socket. All zeros when new: keep it in a `static`.
@@ -53,10 +50,10 @@ pub struct TcpDial<'a> {
 }
 
 impl<'a> TcpDial<'a> {
-    /// A dialler on `stack`, which it waits for whenever it is down.
+    /// A dialler on `stack`. It waits while the stack is down.
     pub fn new(stack: Stack<'a>, memory: &'a mut Memory) -> Self {
         let mut socket = TcpSocket::new(stack, &mut memory.receive, &mut memory.send);
-        // A message leaves when it is written, not when the one before it has been acknowledged.
+        // Send at once, without waiting for an acknowledgement of the last message.
         socket.set_nagle_enabled(false);
         socket.set_timeout(Some(TRANSMIT_TIMEOUT));
         Self { stack, socket }
@@ -64,7 +61,7 @@ impl<'a> TcpDial<'a> {
 
     async fn connect(&mut self, host: &str, port: u16) -> Result<TcpStream<'_, 'a>, DialError> {
         let address = self.resolve(host).await?;
-        // Connecting would overwrite the reset of the last connection if that has not left yet.
+        // Connecting would overwrite a reset of the last connection that is not sent yet.
         let _ = with_timeout(RESET_TIMEOUT, self.socket.flush()).await;
         let stream = TcpStream(&mut self.socket);
         match stream.0.connect((address, port)).await {
@@ -79,10 +76,10 @@ impl<'a> TcpDial<'a> {
     /// `host` is a name, a `.local` name or an IPv4 address.
     async fn resolve(&self, host: &str) -> Result<IpAddress, DialError> {
         let addresses = self.stack.dns_query(host, DnsQueryType::A).await.unwrap_or_default();
-        let nobody_to_ask = || self.stack.config_v4().is_some_and(|config| config.dns_servers.is_empty());
+        let has_no_server = || self.stack.config_v4().is_some_and(|config| config.dns_servers.is_empty());
         match addresses.first() {
             Some(address) => Ok(*address),
-            None if !host.ends_with(".local") && nobody_to_ask() => Err(DialError::NoNameServer),
+            None if !host.ends_with(".local") && has_no_server() => Err(DialError::NoNameServer),
             None => Err(DialError::UnknownHost),
         }
     }

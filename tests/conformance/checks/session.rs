@@ -1,4 +1,4 @@
-//! Sessions: coming back, coming twice, being let in.
+//! Sessions: resumption, takeover, login.
 
 use std::time::Duration;
 
@@ -92,7 +92,7 @@ pub(crate) async fn a_session_ends_when_its_time_is_over(subject: Subject) {
     let mut long = Session::new(configuration(&unique("long")).session_expiry_interval(1000));
     drop(Device::connect(&mut short, &broker).await);
     drop(Device::connect(&mut long, &broker).await);
-    // Coming back too early begins the time anew.
+    // An early reconnect restarts the expiry.
     let mut pause = Duration::from_millis(2500);
     loop {
         sleep(pause).await;

@@ -1,4 +1,4 @@
-//! What is left of a device that is gone.
+//! Wills.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! A flash in memory that loses power when it is told to, in the worst ways that its contract allows.
+//! A flash in memory that loses power on demand, in the worst ways that its contract allows.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -39,11 +39,11 @@ pub struct Flash<const PAGE: usize> {
     pub erases: Vec<u32>,
     /// Bytes that can no longer be cleared.
     pub stuck: Vec<usize>,
-    /// Takes its time: every access has to be polled twice before and twice after.
+    /// Is slow: every access has to be polled twice before and twice after.
     pub slow: bool,
     /// Refuses everything, for now.
     pub failing: bool,
-    /// Takes writes to places that are not erased, which only happen in a flash that had other contents.
+    /// Accepts writes to places that are not erased, which happen only in a flash with foreign contents.
     pub lenient: bool,
     allowance: Option<Allowance>,
 }
@@ -95,7 +95,7 @@ impl<const PAGE: usize> Flash<PAGE> {
         }
     }
 
-    /// A flash with `contents`, and nothing behind them up to the end of the last of `pages`. It takes anything.
+    /// A flash with `contents`, erased behind them up to the end of the last of `pages`. It accepts any write.
     pub fn with(contents: &[u8], pages: usize) -> Self {
         let mut flash = Self { lenient: true, ..Self::new(pages) };
         flash.bytes[..contents.len()].copy_from_slice(contents);

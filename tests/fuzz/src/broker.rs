@@ -15,47 +15,47 @@ use test_flash::Flash;
 use crate::clock;
 use crate::wire::Inbox;
 
-/// The topics of the hub start with it.
+/// The prefix of the hub's topics.
 pub const BASE: &str = "hearthwave/hub/";
 
-/// A message of the hub's.
+/// A message from the hub.
 #[derive(Debug)]
 pub struct Published {
-    /// Where to.
+    /// The topic.
     pub topic: String,
     /// As they are on the wire.
     pub properties: Vec<u8>,
-    /// What it says.
+    /// The payload.
     pub payload: Vec<u8>,
 }
 
-/// A broker that does as it should, unless it is told otherwise.
+/// A broker that behaves correctly, unless a target changes that.
 #[derive(Clone, Default)]
 pub struct Broker(Rc<RefCell<Line>>);
 
 #[derive(Default)]
 struct Line {
     inbox: Inbox,
-    /// What came from the hub and is not yet a whole packet.
+    /// Bytes from the hub that are not a whole packet yet.
     sent: Vec<u8>,
     published: Vec<Published>,
-    /// The hub asked for its requests on this connection.
+    /// Whether the hub has subscribed on this connection.
     subscribed: bool,
     /// It answers nothing.
     silent: bool,
-    /// What the next connection is to be like, if it is not to be a good one.
+    /// What the next connection sends instead of correct packets.
     next: Option<Inbox>,
-    /// Something went over the line.
+    /// Whether any bytes were transferred.
     moved: bool,
 }
 
 impl Broker {
-    /// On the next connection sends this and nothing else.
+    /// Sends only this on the next connection.
     pub fn misbehave(&self, inbox: Inbox) {
         self.0.borrow_mut().next = Some(inbox);
     }
 
-    /// Sends more, whatever it is, in these pieces.
+    /// Sends further bytes in these pieces.
     pub fn send(&self, bytes: &[u8], pieces: &[u8]) {
         let line = &mut *self.0.borrow_mut();
         line.inbox = Inbox::in_pieces(pieces);
@@ -63,7 +63,7 @@ impl Broker {
         line.moved = true;
     }
 
-    /// Whether the hub asked for its requests on this connection.
+    /// Whether the hub has subscribed on this connection.
     pub fn is_subscribed(&self) -> bool {
         self.0.borrow().subscribed
     }
@@ -75,7 +75,7 @@ impl Broker {
         line.moved = true;
     }
 
-    /// What the hub has published since the last time, and was received whole.
+    /// The complete messages that the hub has published since the last call.
     pub fn published(&self) -> Vec<Published> {
         std::mem::take(&mut self.0.borrow_mut().published)
     }
@@ -139,15 +139,14 @@ pub fn packet(bytes: &[u8]) -> Option<(u8, usize, &[u8])> {
     Some((*first, bytes.len() - after.len() + length, after.get(..length)?))
 }
 
-/// The number at the start of `bytes` that is written as MQTT writes lengths, and what comes after it. Nothing if it
-/// is not all there, or too long to be one.
+/// The variable byte integer at the start of `bytes`, and the rest. `None` if it is incomplete or too long.
 pub fn variable(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let count = bytes.iter().take(4).position(|byte| byte & 0x80 == 0)? + 1;
     let (number, rest) = bytes.split_at(count);
     Some((number.iter().rev().fold(0, |sum, byte| sum << 7 | usize::from(byte & 0x7F)), rest))
 }
 
-/// A number as MQTT writes lengths.
+/// Encodes a variable byte integer.
 fn push_variable(mut number: usize, out: &mut Vec<u8>) {
     while number > 0x7F {
         out.push(number as u8 | 0x80);
@@ -172,11 +171,11 @@ pub fn publish(topic: &str, qos: u8, properties: &[u8], payload: &[u8]) -> Vec<u
     packet
 }
 
-/// What a broker says to a packet.
+/// The broker's answer to a packet.
 fn answer(first: u8, body: &[u8]) -> Vec<u8> {
     let id = |body: &[u8]| [body[0], body[1]];
     match first >> 4 {
-        // CONNECT, and no session is left from before.
+        // CONNECT, without a session from before.
         1 => vec![0x20, 3, 0, 0, 0],
         // PUBLISH.
         3 if first >> 1 & 3 > 0 => {
@@ -224,12 +223,12 @@ fn message(first: u8, body: &[u8]) -> Option<Published> {
     Some(Published { topic, properties: properties.to_vec(), payload: payload.to_vec() })
 }
 
-/// A controller that says what it is told to, and does not listen.
+/// A controller that sends what a target gives it, and reads nothing.
 #[derive(Clone, Default)]
 pub struct Controller(Rc<RefCell<Inbox>>);
 
 impl Controller {
-    /// Says more, in these pieces.
+    /// Sends further bytes in these pieces.
     pub fn send(&self, bytes: &[u8], pieces: &[u8]) {
         let inbox = &mut *self.0.borrow_mut();
         *inbox = Inbox::in_pieces(pieces);
@@ -322,7 +321,7 @@ pub fn with_hub(broker: &Broker, controller: &Controller, story: impl FnOnce(&mu
     let bell = Arc::new(Bell::default());
     let waker = Waker::from(bell.clone());
     story(&mut || {
-        /// A few for every piece of the longest input.
+        /// A few polls for every piece of the longest input.
         const POLLS: usize = 1_000_000;
         for _ in 0..POLLS {
             allowance.renew();

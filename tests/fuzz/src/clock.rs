@@ -1,4 +1,4 @@
-//! The time of `embassy-time`, which passes only when a target lets it.
+//! A time driver for `embassy-time` that targets advance.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
@@ -14,16 +14,16 @@ impl embassy_time_driver::Driver for Clock {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Whoever lets time pass polls afterwards.
+    /// Nothing to do: targets poll after they advance the time.
     fn schedule_wake(&self, _: u64, _: &Waker) {}
 }
 
-/// Begins anew.
+/// Resets the time.
 pub fn reset() {
     CLOCK.0.store(0, Ordering::Relaxed);
 }
 
-/// Lets time pass.
+/// Advances the time.
 pub fn advance(by: Duration) {
     CLOCK.0.fetch_add(by.as_ticks(), Ordering::Relaxed);
 }

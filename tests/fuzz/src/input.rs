@@ -1,10 +1,10 @@
-//! How an input is read.
+//! Reads the parts of an input.
 
-/// Between the parts of an input. No UTF-8 has it.
+/// The separator of the parts of an input, a byte that UTF-8 never contains.
 pub const MARK: u8 = 0xFF;
 
-/// The parts of an input that are texts, or nothing if one is none. What is missing is empty; the last part may have
-/// marks in it.
+/// The parts of an input as texts; `None` if one is not UTF-8. Missing parts are empty; the last part may contain
+/// separators.
 pub fn texts<const N: usize>(input: &[u8]) -> Option<[&str; N]> {
     let mut parts = [""; N];
     for (text, part) in parts.iter_mut().zip(input.splitn(N, |byte| *byte == MARK)) {
@@ -13,8 +13,8 @@ pub fn texts<const N: usize>(input: &[u8]) -> Option<[&str; N]> {
     Some(parts)
 }
 
-/// Makes long inputs out of short ones, so that limits of many thousand bytes are in reach: a mark, a byte and a count
-/// stand for 64 times the count of that byte, or for one if the count is zero. Stops at `most` bytes.
+/// Expands short inputs, so that limits of many thousand bytes are in reach: a separator, a byte and a count become 64
+/// times the count of that byte, or one byte if the count is zero. Stops at `most` bytes.
 pub fn stretch(input: &[u8], most: usize) -> Vec<u8> {
     let mut long = Vec::new();
     let mut rest = input;

@@ -1,4 +1,4 @@
-//! A log that nobody reads.
+//! A logger that formats everything and discards it.
 
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ impl Log for Unread {
     fn flush(&self) {}
 }
 
-/// Has everything written that there is to log, because that is code too.
+/// Installs the logger, so that the code that formats is fuzzed too.
 pub fn keep() {
     log::set_logger(&Unread).expect("the only logger");
     log::set_max_level(LevelFilter::Trace);

@@ -1,7 +1,6 @@
-//! What the targets share: a stack with an end, a clock that stands still, long inputs out of short ones, and the
-//! things that the hub is connected to.
+//! What the targets share: a limited stack, a manual clock, expanded inputs, and the peers of the hub.
 
-// It brings what a desktop does instead of turning interrupts off.
+// Linked for its critical sections on a desktop.
 use critical_section as _;
 
 pub mod broker;

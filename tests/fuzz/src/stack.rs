@@ -1,12 +1,12 @@
-//! A recursion without end is to be found, and to leave its input behind.
+//! Makes libFuzzer save the input of a stack overflow.
 
-/// Gives the handlers of libFuzzer a stack of their own. Without it they could not run, and save the input, when
-/// the main one is used up; the script that starts a target gives that a limit.
+/// Gives the signal handlers of libFuzzer a stack of their own, so that they can save the input when the main stack has
+/// overflowed. The script that starts a target limits the main stack.
 pub fn guard() {
     const SIZE: usize = 64 * 1024;
     let room = Box::leak(vec![0u8; SIZE].into_boxed_slice());
     let stack = libc::stack_t { ss_sp: room.as_mut_ptr().cast(), ss_flags: 0, ss_size: SIZE };
-    // SAFETY: the room is never freed, and nobody else knows it.
+    // SAFETY: the memory is never freed, and nothing else uses it.
     let done = unsafe { libc::sigaltstack(&stack, std::ptr::null_mut()) };
     assert_eq!(done, 0, "no stack for the handlers");
     for signal in [libc::SIGSEGV, libc::SIGBUS] {

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// What is under way to the hub.
+/// Bytes on their way to the hub.
 #[derive(Default)]
 pub struct Inbox {
     bytes: VecDeque<u8>,
-    /// The pieces that it comes in, over and over; a zero makes the reader wait. All at once if there are none.
+    /// The sizes of the pieces, repeated; a zero makes the reader wait. All at once if there are none.
     pieces: Vec<u8>,
     next: usize,
     /// Nothing more will come.
@@ -16,14 +16,14 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Empty, for what will come in these pieces.
+    /// An empty one with pieces of these sizes.
     pub fn in_pieces(pieces: &[u8]) -> Self {
-        // Somebody has to make progress.
+        // Only zeros would never make progress.
         let pieces = if pieces.iter().any(|piece| *piece > 0) { pieces.to_vec() } else { Vec::new() };
         Self { pieces, ..Self::default() }
     }
 
-    /// Adds to what is under way.
+    /// Adds bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
     }
@@ -33,11 +33,11 @@ impl Inbox {
         self.bytes.is_empty()
     }
 
-    /// The next piece, as far as it has room in `buf`. Nothing if the reader has to wait.
+    /// The next piece, as far as it fits into `buf`. `None` if the reader has to wait.
     pub fn take(&mut self, buf: &mut [u8]) -> Option<usize> {
         assert!(!buf.is_empty(), "nothing to read into");
         let piece = match self.pieces.get(self.next) {
-            // Small ones cut headers apart, large ones are those of a network.
+            // Small pieces split headers, large ones are like those of a network.
             Some(piece @ 0..=127) => usize::from(*piece),
             Some(piece) => usize::from(piece - 127) * 64,
             None => usize::MAX,
@@ -51,7 +51,7 @@ impl Inbox {
     }
 }
 
-/// Waits once, as long as it takes to be polled again or dropped.
+/// Waits until it is polled again or dropped.
 pub async fn pause() {
     let mut polled = false;
     poll_fn(|context| {

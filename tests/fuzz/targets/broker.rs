@@ -1,5 +1,5 @@
-//! A broker that sends anything at all, from the first byte or after a proper greeting: the hub comes to rest, and
-//! serves the next connection as if nothing had been.
+//! A broker that sends arbitrary bytes, from the start or after a correct CONNACK: the hub becomes idle, and serves the
+//! next connection normally.
 #![no_main]
 
 use embassy_time::Duration;
@@ -10,7 +10,7 @@ use support::clock;
 use support::input::stretch;
 use support::wire::Inbox;
 
-/// What comes before the stream: when it comes, and the pieces that it comes in.
+/// The input's header: when the stream is sent, and the sizes of its pieces.
 const HEAD: usize = 4;
 
 fuzz_target!(

@@ -1,5 +1,5 @@
-//! A model that says anything at all: the turn goes on or ends, and what the model is asked next is what its provider
-//! takes, with one result for each call.
+//! A model with arbitrary replies: the turn goes on or ends, and the next question is valid for its provider, with one
+//! result for each call.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use support::input::stretch;
 
-/// Between two replies. No UTF-8 has it.
+/// The separator of replies, a byte that UTF-8 never contains.
 const BETWEEN: u8 = 0xFE;
 
 const SHORT: &str = r#"{"success":true}"#;
@@ -77,7 +77,7 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
     }
 });
 
-/// Looks at what the model is asked next.
+/// Checks the next question to the model.
 fn is_asked(settings: &TurnSettings, history: &History, registry: &Registry) {
     let mut buffer = vec![0; MQTT_SEND];
     let mut writer = Writer::new(&mut buffer);
@@ -87,7 +87,7 @@ fn is_asked(settings: &TurnSettings, history: &History, registry: &Registry) {
     let length = writer.finish().expect("it fits");
     let body: Value = serde_json::from_slice(&buffer[..length]).expect("JSON");
     let messages = body["messages"].as_array().expect("messages");
-    // In whatever form, each call has an id, and one result after it.
+    // In every format, each call has an id, and one result after it.
     let mut called = Vec::new();
     for message in messages {
         let blocks = message["content"].as_array().into_iter().flatten();

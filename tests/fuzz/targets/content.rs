@@ -1,4 +1,4 @@
-//! Expressions that select documents: which, by the slow and obvious way, and each of them once.
+//! Expressions that select documents: the same ones as a naive matcher, and each once.
 #![no_main]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,7 +62,7 @@ fn selects(text: &str, category: &str, name: &str) -> bool {
     })
 }
 
-/// Tries everything that a star can stand for, and remembers what it has tried.
+/// A naive matcher: tries everything that a star can match, with memoization.
 fn matches(pattern: &[char], name: &[char], known: &mut BTreeMap<(usize, usize), bool>) -> bool {
     let place = (pattern.len(), name.len());
     if let Some(known) = known.get(&place) {

@@ -16,13 +16,13 @@ fuzz_target!(
         support::journal::keep();
     },
     |input: &[u8]| {
-        // What the controller says before and after a call, and the call itself; the pieces that it comes in.
+        // What the controller sends before and after a call, the call itself, and the sizes of the pieces.
         let Some((pieces, rest)) = input.split_at_checked(2) else { return };
         let mut parts = rest.splitn(3, |byte| *byte == MARK);
         let mut part = || parts.next().unwrap_or_default();
         let (call, before, after) = (part(), part(), part());
         let long = |stream: &[u8]| {
-            // Here, a mark separates, so another byte that no UTF-8 has makes things long.
+            // The separator is taken, so another byte that UTF-8 never contains marks repeats.
             let marked: Vec<_> = stream.iter().map(|byte| if *byte == 0xFE { MARK } else { *byte }).collect();
             stretch(&marked, LINE + 2048)
         };

@@ -1,4 +1,4 @@
-//! What is JSON and what it means: serde_json says the same. What was read can be written again.
+//! The reader agrees with serde_json on grammar and values, and the writer reproduces what was read.
 #![no_main]
 
 use hub_core::json::{Kind, Reason, Text, Value, Writer};
@@ -15,9 +15,9 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
             assert!(ours.at <= input.len());
             assert!(!ours.to_string().is_empty());
         }
-        // serde_json has no number that large, which is no matter of grammar.
+        // serde_json rejects numbers that are too large, although they are valid JSON.
         (Ok(_), Err(error)) if error.to_string().contains("out of range") => {}
-        // We nest less deeply than it does.
+        // Our maximum depth is lower.
         (Err(error), Ok(_)) if error.reason == Reason::TooDeep => {}
         (ours, theirs) => panic!("{ours:?} but {theirs:?}"),
     }
@@ -55,7 +55,7 @@ fn agree(ours: Value<'_>, theirs: &Oracle) {
     }
 }
 
-/// Not inlined, because it takes more stack than the way down to it.
+/// Not inlined: it uses more stack than the recursion.
 #[inline(never)]
 fn agree_on_text(ours: Text<'_>, theirs: &str) {
     assert_eq!(ours.to_string(), *theirs);
@@ -90,7 +90,7 @@ fn write(value: Value<'_>, writer: &mut Writer<'_>) {
         Kind::Array => writer.array(|writer| value.items().for_each(|item| write(item, writer))),
         Kind::Object => writer.object(|writer| {
             for (at, (name, value)) in value.members().enumerate() {
-                // In each of the ways that there are.
+                // In each of the available ways.
                 match at % 3 {
                     0 => writer.key(&name.to_string()),
                     1 => writer.key_text(name),

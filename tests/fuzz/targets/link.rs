@@ -1,5 +1,5 @@
-//! Whatever a controller sends, in whatever pieces and however slowly: lines come out whole, and the client stays
-//! composed.
+//! Arbitrary bytes from a controller, in any pieces and at any pace: lines come out whole, and the client's state stays
+//! valid.
 #![no_main]
 
 use embassy_time::{Duration, Instant};
@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 use support::input::stretch;
 use support::wire::Inbox;
 
-/// What comes before the stream: four pieces that it comes in, and four pauses.
+/// The input's header: the sizes of four pieces, and four pauses.
 const HEAD: usize = 8;
 
 fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
@@ -54,7 +54,7 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
     list(&registry);
 });
 
-/// The lines of a stream, the slow and obvious way.
+/// The lines of a stream, by a naive splitter.
 fn frame(stream: &[u8]) -> Vec<Result<&[u8], usize>> {
     let mut lines: Vec<_> = stream.split(|byte| *byte == b'\n').collect();
     lines.pop();
@@ -67,14 +67,14 @@ fn frame(stream: &[u8]) -> Vec<Result<&[u8], usize>> {
     lines.into_iter().filter_map(|line| Some(whole(line)?.map(|_| &line[..without_end(line)]))).collect()
 }
 
-/// Does what a line says.
+/// Handles a line.
 fn hear(client: &mut Client, now: Instant, line: &[u8], registry: &Registry) {
     let mut is_message = false;
     if let Ok(value) = Value::parse(line) {
         for message in Incoming::all(value) {
             is_message = true;
             if let Reaction::Reply(reply) = client.receive(now, message, registry) {
-                // It gives back what the controller sent, which can be more than fits.
+                // The answer echoes what the controller sent, which may not fit.
                 let _ = write(&reply);
             }
         }
@@ -84,7 +84,7 @@ fn hear(client: &mut Client, now: Instant, line: &[u8], registry: &Registry) {
     }
 }
 
-/// Lets the client say what it has to say. It ends, and nothing is due then.
+/// Sends everything that the client has queued. It ends, and nothing is due then.
 fn talk(client: &mut Client, now: Instant, registry: &Registry) {
     let mut said = 0;
     // News comes before the next attempt, which is in another round.
@@ -114,7 +114,7 @@ fn write(message: &Outgoing<'_>) -> bool {
     true
 }
 
-/// Whatever tools the controller has, what is told about them is JSON.
+/// The definitions of any tools are JSON.
 fn list(registry: &Registry) {
     assert!(registry.len() <= limits::TOOLS);
     for format in [Format::Mcp, Format::OpenAi, Format::Markdown] {

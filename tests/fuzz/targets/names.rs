@@ -1,4 +1,4 @@
-//! Arguments get other names, and nothing else: no value changes, none is lost.
+//! Renaming arguments changes names only: no value changes, none is lost.
 #![no_main]
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
     if arguments.kind() != Kind::Object {
         return;
     }
-    // An escape can become a longer one, and that is all that grows, but for the names in the table.
+    // Only escapes can become longer, and the names in the table.
     let mut buffer = vec![0; 6 * arguments.text().len() + 64];
     let mut writer = Writer::new(&mut buffer);
     let Ok(differs) = normalise(tool, schema, arguments, &mut writer) else {
@@ -25,7 +25,7 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
     let length = writer.finish().expect("room enough");
     let written = Value::parse(&buffer[..length]).expect("JSON");
 
-    // Of several with one name the last counts.
+    // Of duplicate names the last counts.
     let all: Vec<_> = arguments.members().map(|(name, value)| (name.to_string(), value.text().to_owned())).collect();
     let is_last = |place: usize| all[place + 1..].iter().all(|(later, _)| *later != all[place].0);
     let (before, values): (Vec<_>, Vec<_>) =

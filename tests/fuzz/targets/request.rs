@@ -1,5 +1,4 @@
-//! A request to a whole hub, by a broker that does as it should: whatever it says, it gets one answer, in the right
-//! place, which is JSON.
+//! An arbitrary request to a whole hub through a correct broker: it gets one reply, which is JSON, on the right topic.
 #![no_main]
 
 use std::str;
@@ -38,12 +37,12 @@ impl<'a> Request<'a> {
         let (first, rest) = input.split_first()?;
         let mut parts = rest.splitn(4, |byte| *byte == MARK);
         let mut part = || parts.next().unwrap_or_default();
-        // No broker passes on a topic with one of these in it.
+        // No broker forwards a topic with one of these characters.
         let name = str::from_utf8(part())
             .ok()
             .filter(|name| name.len() < 100 && !name.contains(['+', '#', '\0']))?;
         let response = str::from_utf8(part()).ok().filter(|_| first & 4 > 0);
-        // There, other messages of the hub's would be taken for the reply.
+        // Other messages of the hub on this topic would be taken for the reply.
         if response.is_some_and(|topic| topic.starts_with(BASE)) {
             return None;
         }
@@ -64,7 +63,7 @@ impl<'a> Request<'a> {
         publish(&format!("{BASE}request/{}", self.name), self.qos, &properties, &self.payload)
     }
 
-    /// Where the answer goes, and with what.
+    /// The topic and Correlation Data of the reply.
     fn reply_to(&self) -> (String, Option<&[u8]>) {
         let usual = format!("{BASE}response/{}", self.name);
         match self.response {
@@ -97,7 +96,7 @@ fn ask(request: &Request<'_>) {
         settle();
         let (mut topic, mut correlation) = request.reply_to();
         let published = broker.published();
-        // What is said to the hub aloud, it answers aloud.
+        // A transcript is answered on `speech`.
         let speech = format!("{BASE}speech");
         if request.name == "transcript" && published.iter().any(|message| message.topic == speech) {
             (topic, correlation) = (speech, None);
@@ -130,7 +129,7 @@ fn check(request: &Request<'_>, reply: &[u8]) {
     let object = Value::parse(&request.payload).ok().filter(|value| value.kind() == Kind::Object);
     let transaction = object.and_then(|object| object.get("transaction"));
     match transaction.filter(|value| value.text().len() <= TRANSACTION) {
-        // Of a request that is cut, the hub has not seen it.
+        // In a cut request the hub has not seen it.
         Some(_) if request.payload.len() > REQUEST => {}
         Some(value) => assert_eq!(
             serde_json::from_str::<serde_json::Value>(value.text()).ok(),

@@ -43,7 +43,7 @@ fn describe(schema: Value<'_>) {
     assert!(parameters <= schema.text().len());
 }
 
-/// Whether both know every word of the schema, and take it to mean the same.
+/// Whether both support every keyword of the schema, with the same meaning.
 fn is_common(schema: Value<'_>) -> bool {
     // What starts with `$` can refer to other places, or to another version of the standard.
     !schema.text().contains(['$', '\\']) && unknown_keywords(schema).next().is_none()

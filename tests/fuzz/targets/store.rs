@@ -1,4 +1,4 @@
-//! A flash with anything in it, or with a store that was damaged: it opens, it makes nothing up, and it works.
+//! A flash with arbitrary contents, or with a damaged store: it opens, invents no entries, and works.
 #![no_main]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use hub_core::store::{Expression, Key, Memory, Opened, Scope, Section, Store, St
 use libfuzzer_sys::fuzz_target;
 use test_flash::{Allowance, Flash as AnyFlash};
 
-/// Small pages, so that all that happens to pages happens soon.
+/// Small pages, so that pages fill up soon.
 type Flash = AnyFlash<PAGE>;
 
 const PAGE: usize = 256;
@@ -50,7 +50,7 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
     work(&mut flash, &allowance, &mut memory);
 });
 
-/// Has entries set and deleted, the store opened anew and the flash damaged, by steps of four bytes.
+/// Sets and deletes entries, reopens the store and damages the flash, in steps of four bytes.
 fn live(flash: &mut Flash, allowance: &Allowance, memory: &mut Memory, steps: &[u8]) {
     let mut model = Contents::new();
     let mut history = BTreeSet::new();
@@ -97,7 +97,7 @@ fn live(flash: &mut Flash, allowance: &Allowance, memory: &mut Memory, steps: &[
     }
 }
 
-/// The store does what a store does, whatever was in the flash before.
+/// Checks that the store works with any earlier contents of the flash.
 fn work(flash: &mut Flash, allowance: &Allowance, memory: &mut Memory) {
     let (mut store, _) = open(flash, allowance, memory);
     let mut model = contents(allowance, &mut store);
@@ -135,7 +135,7 @@ fn open<'a>(
     (store, opened)
 }
 
-/// Whether there was room. If so, what is set can be read.
+/// Sets an entry, and returns whether there was space. If so, it must be readable.
 fn set(allowance: &Allowance, store: &mut Store<'_, &mut Flash>, key: Key<'_>, text: &str) -> bool {
     allowance.renew();
     match block_on(store.set(key, text)) {
@@ -148,7 +148,7 @@ fn set(allowance: &Allowance, store: &mut Store<'_, &mut Flash>, key: Key<'_>, t
     true
 }
 
-/// Everything in the store, read in the two ways that there are. They have to agree.
+/// Everything in the store, read in both ways, which have to agree.
 fn contents(allowance: &Allowance, store: &mut Store<'_, &mut Flash>) -> Contents {
     let mut contents = Contents::new();
     for section in SECTIONS {

@@ -1,4 +1,4 @@
-//! Names of hubs, of requests, and of the topics that callers choose: what the hub publishes to is always a topic.
+//! Names of hubs and requests, and Response Topics of callers: the hub always publishes to a valid topic.
 #![no_main]
 
 use hub_core::HubId;

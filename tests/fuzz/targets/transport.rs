@@ -1,5 +1,5 @@
-//! Any bytes from a broker, in any pieces: small packets pass untouched, large ones are cut, none is lost or made up.
-//! How they are cut into pieces makes no difference, and neither does a read that is given up.
+//! Any bytes from a broker, in any pieces: small packets pass unchanged, large ones are cut, none is lost or invented.
+//! Neither the sizes of the pieces nor cancelled reads make a difference.
 #![no_main]
 
 use std::pin::pin;
@@ -13,7 +13,7 @@ use support::broker::{packet, variable};
 use support::input::stretch;
 use support::wire::{Inbox, pause};
 
-/// What comes before the stream: the pieces that it comes in, and the room that it is read into.
+/// The input's header: the sizes of the pieces, and of the read buffer.
 const HEAD: usize = 4;
 
 fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
@@ -26,7 +26,7 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
     announce(&stream, room);
 });
 
-/// What comes out, and what is said to be cut of the packets in it: from which byte on, and how much.
+/// The output, and the reported cut of each packet: from which byte on, and how much.
 #[derive(Debug, Default, PartialEq)]
 struct Passed {
     bytes: Vec<u8>,
@@ -34,7 +34,7 @@ struct Passed {
 }
 
 impl Passed {
-    /// What is said about the packet at `place`.
+    /// The reported cut of the packet at `place`.
     fn cut(&self, place: usize) -> Option<usize> {
         self.cuts.iter().rfind(|(from, _)| *from <= place).and_then(|(_, cut)| *cut)
     }
@@ -49,7 +49,7 @@ fn sift(stream: &[u8], pieces: &[u8], room: usize) -> Passed {
     let mut passed = Passed::default();
     let mut buffer = vec![0; room];
     loop {
-        // One that has to wait is given up, and another one begun.
+        // A read that has to wait is cancelled, and another one begun.
         let Poll::Ready(count) = once(transport.read(&mut buffer)) else { continue };
         let count = count.expect("no failure");
         if count == 0 {
@@ -122,7 +122,7 @@ fn announce(stream: &[u8], piece: usize) {
 struct Broker {
     inbox: Inbox,
     written: Vec<u8>,
-    /// What it takes at once.
+    /// How much it accepts at once.
     piece: usize,
 }
 

@@ -20,7 +20,7 @@ use crate::log::log_text;
 /// Longer than anything in a story takes; in virtual time it costs nothing.
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Longer than the hub ever stays away from its broker.
+/// Longer than the hub's longest reconnect.
 const QUIET: Duration = Duration::from_secs(120);
 
 /// Packets of this size pass in either direction.
@@ -114,7 +114,7 @@ pub struct Client {
     pub(crate) id: String,
     outbox: mpsc::UnboundedSender<Publish>,
     inbox: mpsc::UnboundedReceiver<Message>,
-    /// Received before, and to be looked at first.
+    /// Received earlier, and read first.
     pub(crate) kept: VecDeque<Message>,
     task: JoinHandle<()>,
 }
@@ -125,7 +125,7 @@ impl Drop for Client {
     }
 }
 
-/// What a client is connected by.
+/// The connection of a client.
 trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
@@ -150,7 +150,7 @@ impl Client {
         Self { hub: hub.into(), id: id.into(), outbox, inbox, kept: VecDeque::new(), task }
     }
 
-    /// Publishes a message soon.
+    /// Queues a message to publish.
     pub fn publish(&self, message: Publish) {
         self.outbox.send(message).expect("connected");
     }
@@ -164,7 +164,7 @@ impl Client {
         Some(message.unwrap_or_else(|| panic!("{} lost the broker", self.id)))
     }
 
-    /// The next message on `topic`; those on others are passed over.
+    /// The next message on `topic`; others are skipped.
     pub async fn hears_at(&mut self, topic: &str) -> Message {
         let wanted = async {
             loop {
@@ -178,7 +178,7 @@ impl Client {
         message.unwrap_or_else(|| panic!("nothing on {topic}; the log:\n{}", log_text()))
     }
 
-    /// Everything on `topic` until nothing has come for longer than the hub ever stays away.
+    /// Everything on `topic` until nothing has come for longer than the hub's longest reconnect.
     pub async fn hears_all_at(&mut self, topic: &str) -> Vec<Message> {
         let mut messages = Vec::new();
         while let Some(message) = self.next(QUIET).await {
@@ -204,7 +204,7 @@ async fn run(
     let mut connection = session.connect(io).await.expect("the broker lets the client in");
     let options = SubscriptionOptions::default().maximum_qos(QoS::ExactlyOnce).retain_as_published();
     let filters: Vec<_> = filters.iter().map(|filter| TopicFilter::new(filter).options(options)).collect();
-    // Whoever looks for a message that does not come any more is told that the broker is lost.
+    // Further receives fail with the error that the broker is lost.
     let deliver = |message: InboundPublish<'_>| drop(received.send(message.into()));
     if !filters.is_empty() {
         let subscribed = connection.subscribe(&filters, &[]).await.expect("subscribed");

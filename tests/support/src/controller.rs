@@ -29,7 +29,7 @@ impl Controller {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"))
     }
 
-    /// The next request `method`; those before it are passed over.
+    /// The next request `method`; those before it are skipped.
     pub async fn hears_of(&mut self, method: &str) -> Value {
         loop {
             let message = self.hears().await;
@@ -44,7 +44,7 @@ impl Controller {
         self.hears_of("tools/call").await
     }
 
-    /// Comes late, and misses what has been said so far.
+    /// Discards everything received so far.
     pub async fn comes_late(&mut self) {
         let mut line = Vec::new();
         while timeout(Duration::from_millis(1), self.lines.read_until(b'\n', &mut line)).await.is_ok() {}
@@ -63,7 +63,7 @@ impl Controller {
         self.says(message.to_string()).await;
     }
 
-    /// Says that its list of tools is another one.
+    /// Notifies that its list of tools changed.
     pub async fn changes_its_tools(&mut self) {
         self.says(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#).await;
     }
@@ -100,7 +100,7 @@ impl Controller {
         call
     }
 
-    /// Answers the next `initialize`, in the version that the hub wants.
+    /// Answers the next `initialize` with the version that the hub offers.
     pub async fn says_hello(&mut self) {
         let hello = self.hears_of("initialize").await;
         self.answers(&hello, about_it(&hello["params"]["protocolVersion"])).await;
@@ -118,14 +118,14 @@ impl Controller {
         self.lists(tools).await;
     }
 
-    /// Answers the next question for its tools.
+    /// Answers the next `tools/list`.
     pub async fn lists(&mut self, tools: Value) {
         let list = self.hears_of("tools/list").await;
         self.answers(&list, json!({ "tools": tools })).await;
     }
 }
 
-/// What a controller says about itself.
+/// The result of `initialize`.
 pub fn about_it(version: &Value) -> Value {
     json!({
         "protocolVersion": version,
@@ -139,7 +139,7 @@ pub fn a_tool(name: &str) -> Value {
     json!({ "name": name, "inputSchema": { "type": "object" } })
 }
 
-/// What a Z-Wave controller offers.
+/// The tools of a Z-Wave controller.
 pub fn zwave_tools() -> Value {
     json!([
         {

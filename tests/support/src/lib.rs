@@ -37,7 +37,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // One that stays behind among the temporary ones does no harm.
+        // A leftover in the temporary folder does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

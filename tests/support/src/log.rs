@@ -30,7 +30,7 @@ impl log::Log for MemoryLog {
 /// Keeps what is logged on this thread from now on, at every level.
 pub fn log_to_memory() {
     static LOGGER: MemoryLog = MemoryLog;
-    // Every test does this; the first one wins.
+    // Every test does this; only the first succeeds.
     let _ = log::set_logger(&LOGGER);
     log::set_max_level(log::LevelFilter::Trace);
     LOG.with_borrow_mut(Vec::clear);

@@ -147,7 +147,7 @@ impl Mosquitto {
     pub fn ask_in_two_terminals(&self, topic: &str, payload: &[u8], response: &str) -> String {
         std::thread::scope(|scope| {
             let listening = scope.spawn(|| self.next_message(response));
-            // Nobody says when the listener has subscribed.
+            // There is no sign of when the listener has subscribed.
             while !listening.is_finished() {
                 self.publish(topic, payload);
                 std::thread::sleep(Duration::from_millis(200));

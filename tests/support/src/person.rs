@@ -16,12 +16,12 @@ impl Client {
         Publish::new(&self.topic(&format!("request/{name}")), payload)
     }
 
-    /// The next message on the hub's topic `name`; those on others are passed over.
+    /// The next message on the hub's topic `name`; others are skipped.
     pub async fn hears(&mut self, name: &str) -> Message {
         self.hears_at(&self.topic(name)).await
     }
 
-    /// Everything on the hub's topic `name` until nothing has come for longer than the hub ever stays away.
+    /// Everything on the hub's topic `name` until nothing has come for longer than the hub's longest reconnect.
     pub async fn hears_all(&mut self, name: &str) -> Vec<Message> {
         self.hears_all_at(&self.topic(name)).await
     }
@@ -116,7 +116,7 @@ impl Client {
         self.result().await
     }
 
-    /// Calls `echo` and waits for the result: the hub is alive and listens.
+    /// Calls `echo` and waits for the result: the hub is online.
     pub async fn gets_an_echo(&mut self) {
         let word = unique("word");
         let echo = json!({ "name": "echo", "arguments": { "word": word } });
@@ -139,7 +139,7 @@ impl Client {
         self.asks("config/set", json!({ "key": key, "value": value })).await
     }
 
-    /// Sets a rule, which has to be right.
+    /// Sets a rule, which has to be accepted.
     pub async fn sets_rule(&mut self, rule: Value) {
         let key = format!("rule.{}", rule["name"].as_str().expect("a name"));
         let reply = self.sets(&key, rule).await;

@@ -1,4 +1,4 @@
-//! A program that runs beside the test, and what it says.
+//! A program that runs beside the test, and its output.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -29,7 +29,7 @@ impl Output {
         self.0.lock().expect("whole").clone()
     }
 
-    /// Waits until it has said so.
+    /// Waits until it has written these words.
     pub fn has(&self, words: &str) {
         wait_for(words, || self.text().contains(words));
     }
@@ -38,7 +38,7 @@ impl Output {
 /// A running program. It ends with its owner.
 pub struct Running {
     child: Child,
-    /// What it says on stderr.
+    /// Its stderr.
     pub output: Output,
 }
 

@@ -1,4 +1,4 @@
-//! The providers' own SDKs, which know what can be said to them and what they say.
+//! The providers' own SDKs, whose types check requests and replies.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -6,8 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::exchange::Said;
 
-/// Has everything checked that was said: requests against the types of the SDKs' parameters, replies against those of
-/// their results.
+/// Checks requests against the types of the SDKs' parameters, and replies against those of their results.
 pub fn check(said: &Said) {
     let python = std::env::var_os("HEARTHWAVE_PYTHON").expect("HEARTHWAVE_PYTHON is a Python with the SDKs");
     let mut check = Command::new(python)

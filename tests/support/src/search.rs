@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use crate::exchange::differs;
 use crate::server::{Act, Server};
 
-/// Where the relay searches, on a server.
+/// The path of the search service on a server.
 pub const PATH: &str = "/search?format=json&q={query}";
 
-/// What the service finds, with more than a hub has use for.
+/// What the service finds, with members that the hub ignores.
 fn found(snippet: &str) -> Act {
     let result = json!({ "title": "Oslo", "url": "https://oslo.test", "content": snippet, "engine": "e", "score": 1.5 });
     Act::ok(&json!({ "query": "q", "answers": [], "suggestions": [], "results": [result] }).to_string())
@@ -66,7 +66,7 @@ pub async fn plays(server: &Server, ask: impl AsyncFn(&'static str, Value) -> Va
     assert!(last.contains("Moonrise at 20:13"), "{last}");
 }
 
-/// Searches with a relay that has nobody to ask.
+/// Searches with a relay that has no search service.
 pub async fn plays_without_a_service(ask: impl AsyncFn(&'static str, Value) -> Value) {
     let reply = ask("tool/call", json!({ "name": "search", "arguments": { "query": "x" } })).await;
     let words = "The search service is unavailable: no search service is configured; start the relay with --search-url";

@@ -1,4 +1,4 @@
-//! An HTTP server that does as it is told: over memory in virtual time, or over loopback.
+//! A scripted HTTP server: in memory and virtual time, or on loopback.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -17,9 +17,9 @@ pub enum Act {
     Slowly(Duration, Box<Act>),
     /// Write exactly this, and close.
     Raw(Vec<u8>),
-    /// Take the request and say nothing, for ever.
+    /// Read the request and never answer.
     Hang,
-    /// Close without a word.
+    /// Close without an answer.
     Close,
 }
 
@@ -68,7 +68,7 @@ struct State {
 pub struct Server(Arc<Mutex<State>>);
 
 impl Server {
-    /// One that does these, one for each request, and then hangs.
+    /// One that does these acts, one for each request, and then hangs.
     pub fn doing(script: impl IntoIterator<Item = Act>) -> Self {
         let server = Self::default();
         server.0.lock().expect("whole").script.extend(script);
@@ -82,7 +82,7 @@ impl Server {
         server
     }
 
-    /// Requests that hold these words, and they alone, get these acts, one each. Another one after that is refused.
+    /// Requests that contain these words get these acts, one each. Further ones are refused.
     pub fn tell(&self, words: &str, script: impl IntoIterator<Item = Act>) {
         self.0.lock().expect("whole").scripts.push((words.into(), script.into_iter().collect()));
     }

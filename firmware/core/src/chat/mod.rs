@@ -1,10 +1,10 @@
-//! Decides what happens in a conversation with a language model: pure code, no I/O, no clock, nothing to wait for.
+//! Decides what happens in a conversation with a language model: pure code, without I/O, clock or async.
 //!
-//! A [`Rule`] says how to answer: which provider and model, with which prompt (a [template](template::render)) and which
-//! tools; read once, it becomes the [`TurnSettings`]. What is said is kept in a [`History`]. A [`Turn`] leads from a
-//! person's message to the answer: it says when to ask the model, which call to run, and when it is over. The wire formats
-//! are in [`provider`]; [`prompts`] are messages that people call by a name, and [`wake`] recognises the phrases by which
-//! people address the hub.
+//! A [`Rule`] declares how to answer: the provider and model, the prompt (a [template](template::render)) and the tools;
+//! parsed once a turn, it becomes the [`TurnSettings`]. A [`History`] keeps what is said. A [`Turn`] is a state machine from
+//! a person's message to the answer: it decides when to ask the model, which call to run, and when the turn is over. The
+//! wire formats are in [`provider`]; [`prompts`] are messages that people call by name, and [`wake`] recognises the
+//! phrases by which people address the hub.
 //!
 //! ```text
 //!   message ─► Turn::start ─► Step::Ask ─► provider::write ┄┄► model ┄┄► provider::read ─► Input::Reply ─┐
@@ -14,7 +14,7 @@
 //!   chat reply ◄──────────────────────── Ending::write ◄──────────────────────────────────────── Step::Finish
 //! ```
 //!
-//! Dotted lines are what the driver does, `hub::turn`.
+//! Dotted lines are done by the driver, `hub::turn`.
 
 pub mod ending;
 pub mod history;
@@ -30,10 +30,10 @@ pub mod wake;
 #[cfg(test)]
 mod tests;
 
-pub use ending::{Ending, Failed, Reason};
+pub use ending::{Ending, FailureText, TurnFailure};
 pub use history::History;
-pub use provider::{Ask, Provider, ProviderError, Trouble};
-pub use reply::{Arguments, Content, Finish, Reply, Requested};
+pub use provider::{Ask, Provider, ProviderError, RelayError};
+pub use reply::{Arguments, FinishReason, ModelReply, ModelText, RequestedCall};
 pub use rule::{Rule, RuleError};
 pub use settings::TurnSettings;
 pub use turn::{Context, Input, Step, Turn};

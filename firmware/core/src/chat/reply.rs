@@ -1,4 +1,4 @@
-//! What a model answers, whoever provides it: a view of the reply's body.
+//! A model's reply in the same form for all providers: a view of the body.
 
 use core::fmt::{self, Display};
 
@@ -6,43 +6,44 @@ use crate::json::{Text, Value};
 use crate::limits;
 use crate::text::is_blank;
 
-/// A model's reply, borrowed from the body that brought it.
+/// A model's reply, borrowed from the body.
 #[derive(Clone, Copy, Debug)]
-pub struct Reply<'a> {
-    /// What it says.
-    pub content: Content<'a>,
+pub struct ModelReply<'a> {
+    /// The text.
+    pub content: ModelText<'a>,
     /// Why it stopped there.
-    pub finish: Finish<'a>,
-    /// An array with the calls in it, and how to read one of its items. Items that are no calls are passed over.
-    pub(super) calls: (Value<'a>, fn(Value<'a>) -> Option<Requested<'a>>),
+    pub finish: FinishReason<'a>,
+    /// An array with the calls, and how to read an item. Items that are not calls are skipped.
+    pub(super) calls: (Value<'a>, fn(Value<'a>) -> Option<RequestedCall<'a>>),
 }
 
-impl<'a> Reply<'a> {
-    /// The calls it asks for, in order; at most [`limits::CALLS_AT_ONCE`].
-    pub fn calls(&self) -> impl Iterator<Item = Requested<'a>> + use<'a> {
+impl<'a> ModelReply<'a> {
+    /// The calls that it asks for, in order; at most [`limits::CALLS_AT_ONCE`].
+    pub fn calls(&self) -> impl Iterator<Item = RequestedCall<'a>> + use<'a> {
         self.all_calls().take(limits::CALLS_AT_ONCE)
     }
 
-    /// How many calls it asks for that are left out.
+    /// How many further calls are left out.
     pub fn calls_left_out(&self) -> usize {
         self.all_calls().skip(limits::CALLS_AT_ONCE).count()
     }
 
-    /// With the finish by `reason` according to a provider's own words for it. One that gives no reason, or calls a
-    /// list of calls the end, is put right.
-    pub(super) fn finished(self, reason: Option<Value<'a>>, words: &[(&str, Finish<'static>)]) -> Self {
+    /// With the finish reason that `names` gives for the provider's `reason`. No reason counts as a stop, and a stop with
+    /// calls as a request for them.
+    pub(super) fn finished(self, reason: Option<Value<'a>>, names: &[(&str, FinishReason<'static>)]) -> Self {
         let reason = reason.and_then(|reason| reason.as_text());
-        let known = |reason: Text<'a>| words.iter().find(|(word, _)| reason == **word);
+        let known = |reason: Text<'a>| names.iter().find(|(name, _)| reason == **name);
         let finish = match reason {
-            None => Finish::Stop,
-            Some(reason) => known(reason).map_or(Finish::Other(reason), |(_, finish)| *finish),
+            None => FinishReason::Stop,
+            Some(reason) => known(reason).map_or(FinishReason::Other(reason), |(_, finish)| *finish),
         };
         let has_calls = self.calls().next().is_some();
-        let finish = if matches!(finish, Finish::Stop) && has_calls { Finish::ToolCalls } else { finish };
+        let finish =
+            if matches!(finish, FinishReason::Stop) && has_calls { FinishReason::ToolCalls } else { finish };
         Self { finish, ..self }
     }
 
-    fn all_calls(&self) -> impl Iterator<Item = Requested<'a>> + use<'a> {
+    fn all_calls(&self) -> impl Iterator<Item = RequestedCall<'a>> + use<'a> {
         let (list, read) = self.calls;
         list.items().filter_map(read)
     }
@@ -50,20 +51,20 @@ impl<'a> Reply<'a> {
 
 /// Why a model stopped.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Finish<'a> {
-    /// It has said everything.
+pub enum FinishReason<'a> {
+    /// The answer is complete.
     Stop,
     /// It wants tools to be called.
     ToolCalls,
-    /// It was not to say more, or could not keep more in view.
+    /// It reached the token limit, or the end of its context window.
     Length,
-    /// For this reason, in the provider's own word.
+    /// Another reason, by the provider's name.
     Other(Text<'a>),
 }
 
-impl Finish<'_> {
-    /// The reason in one word.
-    pub fn word(&self) -> heapless::String<{ limits::QUOTE }> {
+impl FinishReason<'_> {
+    /// The reason's name.
+    pub fn name(&self) -> heapless::String<{ limits::QUOTE }> {
         let known = match self {
             Self::Stop => "stop",
             Self::ToolCalls => "tool_calls",
@@ -74,27 +75,27 @@ impl Finish<'_> {
     }
 }
 
-/// What a model says: a text, some parts with text in them, or nothing.
+/// What a model says: a text, a list of parts with text in them, or nothing.
 #[derive(Clone, Copy, Debug)]
-pub struct Content<'a>(pub(super) Value<'a>);
+pub struct ModelText<'a>(pub(super) Value<'a>);
 
-impl Content<'_> {
-    /// Nothing.
+impl ModelText<'_> {
+    /// No text.
     pub const NONE: Self = Self(Value::NULL);
 
-    /// Whether nothing can be seen of it.
+    /// Whether it has no visible characters.
     pub fn is_blank(&self) -> bool {
         is_blank(self)
     }
 }
 
-/// The text of a part, if it is one with text in it.
+/// The text of a part, if it has one.
 fn part_text(part: Value<'_>) -> Option<Text<'_>> {
     let is_text = part.get("type").is_none_or(|kind| kind.as_text().is_some_and(|kind| kind == *"text"));
     part.as_text().or_else(|| part.get("text").filter(|_| is_text)?.as_text())
 }
 
-impl Display for Content<'_> {
+impl Display for ModelText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_text() {
             Some(text) => text.fmt(f),
@@ -105,26 +106,26 @@ impl Display for Content<'_> {
 
 /// A call that a model asks for.
 #[derive(Clone, Copy, Debug)]
-pub struct Requested<'a> {
-    /// What it calls the call.
+pub struct RequestedCall<'a> {
+    /// The model's id for the call.
     pub id: Option<Text<'a>>,
-    /// Which tool.
+    /// The tool.
     pub name: Text<'a>,
-    /// With what.
+    /// The arguments.
     pub arguments: Arguments<'a>,
 }
 
-/// The arguments of a call, as they came. Nobody has looked whether they are an object.
+/// The unchecked arguments of a call.
 #[derive(Clone, Copy, Debug)]
 pub enum Arguments<'a> {
-    /// A value in the reply.
+    /// A JSON value.
     Value(Value<'a>),
-    /// A text that should be JSON.
+    /// A string that should contain JSON.
     Text(Text<'a>),
 }
 
 impl<'a> Arguments<'a> {
-    /// From a member of a call. None at all, and `null`, are no arguments.
+    /// From a member of a call. Without it, or with `null`, there are no arguments.
     pub(super) fn read(member: Option<Value<'a>>) -> Self {
         match member {
             Some(value) if value.text() != "null" => value.as_text().map_or(Self::Value(value), Self::Text),

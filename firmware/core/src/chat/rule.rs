@@ -17,8 +17,8 @@
 //! }
 //! ```
 //!
-//! Only `name` is needed. What is left out is as in the rule that it stands on, which is [`DEFAULT`] if nothing else is
-//! said; but tools and intents a rule has only if it says so itself.
+//! Only `name` is required. Other members are inherited from a base rule, [`DEFAULT`] unless another one is given; `tools`
+//! and `intents` are not inherited.
 
 use core::fmt;
 
@@ -28,7 +28,7 @@ use crate::limits;
 use crate::store::Expression;
 use crate::store::content::Malformed;
 
-/// The rule for whatever has no other.
+/// The rule for requests that select no other.
 pub const DEFAULT: &str = r#"{
     "name": "default",
     "service": "anthropic",
@@ -39,7 +39,7 @@ pub const DEFAULT: &str = r#"{
     "intents": []
 }"#;
 
-/// For satellites that speak the answer: as short as can be.
+/// For satellites that speak the answer: short ones.
 pub const BRIEF: &str = r#"{
     "name": "brief",
     "prompt": "You are Hearthwave, the voice of a home. Your answer is spoken aloud: one short sentence, no lists, no Markdown, no links, in the language of the person. Use the tools you are given; never claim to have done what no tool has confirmed.\n\n{{rag_context}}",
@@ -54,39 +54,39 @@ pub const BUILT_IN: [(&str, &str); 2] = [("default", DEFAULT), ("brief", BRIEF)]
 /// A response rule, borrowed from its JSON text.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule<'a> {
-    /// By which a request asks for it.
+    /// The name by which a request selects it.
     pub name: Text<'a>,
-    /// Who provides the model.
+    /// The provider of the model.
     pub provider: Provider,
-    /// With which model.
+    /// The model.
     pub model: Text<'a>,
     /// The template of the system prompt.
     pub prompt: Text<'a>,
     /// Most tokens of an answer.
     pub max_tokens: u32,
-    /// How adventurous the model is, if that is not left to the provider. Some models refuse to be told.
+    /// The sampling temperature; the provider's default if `None`. Some models reject any.
     pub temperature: Option<f64>,
-    /// Whether the model is told to think before it answers, or not to, by a service that has a switch for that. What it
-    /// thinks counts as part of the answer's tokens, and is not kept. Some models refuse to be told.
+    /// Switches thinking on or off, if the provider has a switch; the provider's default if `None`. Thinking counts towards
+    /// `max_tokens` and is not kept. Some models reject the switch.
     pub thinking: Option<bool>,
     /// What the model may call.
-    pub tools: Tools<'a>,
-    /// The documents that fill `{{rag_context}}`.
+    pub tools: RuleTools<'a>,
+    /// Selects the documents for `{{rag_context}}`.
     pub context: Option<Expression<'a>>,
 }
 
-/// What a rule says about tools.
+/// The tools that a rule allows.
 #[derive(Clone, Copy, Debug)]
-pub struct Tools<'a> {
+pub struct RuleTools<'a> {
     /// Whether the model may call any.
     pub enabled: bool,
-    /// An array with the names of those it may call, if not all.
+    /// The names of those it may call, an array; all if `None`.
     pub allowed: Option<Value<'a>>,
-    /// How many rounds of calls it may ask for, if not as many as the hub allows.
+    /// How many rounds of calls it may ask for; the hub's setting if `None`.
     pub max_iterations: Option<u8>,
 }
 
-impl Tools<'_> {
+impl RuleTools<'_> {
     const OFF: Self = Self { enabled: false, allowed: None, max_iterations: None };
 }
 
@@ -95,21 +95,21 @@ impl Tools<'_> {
 pub enum RuleError {
     /// It is not JSON.
     NotJson(json::Error),
-    /// A member is not what it must be. An empty name stands for the whole.
+    /// A member has the wrong type or value. An empty name is the rule itself.
     Member(&'static str, Must),
-    /// There is no such member.
-    Unknown(Word),
-    /// The expression that selects documents cannot be read.
+    /// A rule has no such member.
+    Unknown(MemberName),
+    /// The expression that selects documents is malformed.
     Context(Malformed),
 }
 
-/// The beginning of a name that is not known.
+/// The beginning of an unknown member's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Word {
+pub struct MemberName {
     bytes: [u8; Self::LENGTH],
 }
 
-impl Word {
+impl MemberName {
     const LENGTH: usize = 24;
 
     fn of(name: Text<'_>) -> Self {
@@ -134,11 +134,11 @@ pub enum Must {
     Names,
     Provider,
     Expression,
-    /// With at least one character and at most so many bytes.
+    /// A text of 1 to so many bytes.
     Name(usize),
-    /// A whole number in between.
+    /// A whole number in this range.
     Whole(u32, u32),
-    /// A number in between.
+    /// A number in this range.
     Number(u32, u32),
 }
 
@@ -173,26 +173,26 @@ impl fmt::Display for RuleError {
 impl core::error::Error for RuleError {}
 
 impl<'a> Rule<'a> {
-    /// Reads a rule that stands on [`DEFAULT`].
+    /// Reads a rule that inherits from [`DEFAULT`].
     pub fn parse(text: &'a str) -> Result<Self, RuleError> {
         Self::root(DEFAULT)?.over(text)
     }
 
-    /// Reads a rule that stands on this one: what it does not say is as it is here, except for tools and intents.
+    /// Reads a rule that inherits from this one all but tools and intents.
     pub fn over(&self, text: &'a str) -> Result<Self, RuleError> {
         let rule = Value::parse(text.as_bytes()).map_err(RuleError::NotJson)?;
         if rule.kind() != Kind::Object {
             return Err(RuleError::Member("", Must::Object));
         }
         let name = short(rule.get("name"), "name", limits::NAME)?;
-        let mut read = Self { name, tools: Tools::OFF, ..*self };
+        let mut read = Self { name, tools: RuleTools::OFF, ..*self };
         for (member, value) in rule.members() {
             read.take(member, value)?;
         }
         Ok(read)
     }
 
-    /// Reads a rule that stands on none.
+    /// Reads a rule without a base.
     fn root(text: &'a str) -> Result<Self, RuleError> {
         let rule = Value::parse(text.as_bytes()).map_err(RuleError::NotJson)?;
         let root = Self {
@@ -203,7 +203,7 @@ impl<'a> Rule<'a> {
             max_tokens: limits::TOKENS,
             temperature: None,
             thinking: None,
-            tools: Tools::OFF,
+            tools: RuleTools::OFF,
             context: None,
         };
         root.over(text)
@@ -253,13 +253,13 @@ impl<'a> Rule<'a> {
             }
             // Read when a rule is chosen.
             Some("intents") => drop(names(value, "intents")?),
-            _ => return Err(RuleError::Unknown(Word::of(member))),
+            _ => return Err(RuleError::Unknown(MemberName::of(member))),
         }
         Ok(())
     }
 }
 
-impl<'a> Tools<'a> {
+impl<'a> RuleTools<'a> {
     fn take(&mut self, tools: Value<'a>) -> Result<(), RuleError> {
         if tools.kind() != Kind::Object {
             return Err(RuleError::Member("tools", Must::Object));
@@ -275,7 +275,7 @@ impl<'a> Tools<'a> {
                 let number = whole(value, "tools.max_iterations", 0, most.into())?;
                 self.max_iterations = u8::try_from(number).ok().filter(|number| *number > 0);
             } else {
-                return Err(RuleError::Unknown(Word::of(member)));
+                return Err(RuleError::Unknown(MemberName::of(member)));
             }
         }
         Ok(())

@@ -1,11 +1,11 @@
-//! The settings of a running turn: what its rule says, read once when the turn begins.
+//! The settings of a running turn, read from its rule once when the turn begins.
 
 use core::ops::ControlFlow;
 
 use heapless::String;
 
 use super::provider::Provider;
-use super::rule::{Rule, Tools};
+use super::rule::{Rule, RuleTools};
 use crate::limits;
 use crate::log::warn;
 use crate::tool::Registry;
@@ -13,11 +13,11 @@ use crate::tool::Registry;
 /// The settings of a running turn. All zeros when new.
 #[derive(Clone, Debug)]
 pub struct TurnSettings {
-    /// Who is asked.
+    /// The provider of the model.
     pub provider: Provider,
-    /// With which model.
+    /// The model.
     pub model: String<{ limits::MODEL }>,
-    /// The system prompt, its template filled in.
+    /// The system prompt, rendered.
     pub system: String<{ limits::PROMPT }>,
     /// Most tokens of an answer.
     pub max_tokens: u32,
@@ -30,7 +30,7 @@ pub struct TurnSettings {
 }
 
 impl TurnSettings {
-    /// Of no turn.
+    /// Before any turn.
     pub const fn new() -> Self {
         Self {
             provider: Provider::Anthropic,
@@ -44,11 +44,10 @@ impl TurnSettings {
         }
     }
 
-    /// Takes over what `rule` says, all but the system prompt. A rule that sets no limit to the rounds of calls has
-    /// `max_iterations`.
+    /// Copies everything from `rule` but the system prompt. `max_iterations` counts if the rule sets no limit.
     pub fn apply(&mut self, rule: &Rule<'_>, max_iterations: u8) {
         self.provider = rule.provider;
-        // It fits: the rule was checked for that.
+        // It fits: the parser checked its length.
         self.model = String::try_from(rule.model.escaped()).unwrap_or_default();
         self.max_tokens = rule.max_tokens;
         self.temperature = rule.temperature;
@@ -70,14 +69,14 @@ pub struct ToolAccess {
     pub max_iterations: u8,
 }
 
-// A rule as long as can be has room for at most so many names that a tool can have, with three signs around each.
+// The longest rule has at most so many names of tools, each with two quotes and a comma.
 const _: () =
     assert!(limits::ALLOWED_TOOLS >= limits::RULE.div_ceil(limits::TOOL_NAME + 3) * (limits::TOOL_NAME + 1));
 
 impl ToolAccess {
     const OFF: Self = Self { enabled: false, is_limited: false, names: String::new(), max_iterations: 0 };
 
-    fn apply(&mut self, tools: &Tools<'_>, max_iterations: u8) {
+    fn apply(&mut self, tools: &RuleTools<'_>, max_iterations: u8) {
         self.enabled = tools.enabled;
         self.max_iterations = tools.max_iterations.unwrap_or(max_iterations);
         self.is_limited = tools.allowed.is_some();
@@ -94,7 +93,7 @@ impl ToolAccess {
         }
     }
 
-    /// Whether there is a tool that the model may call.
+    /// Whether the model may call any registered tool.
     pub fn has_some(&self, registry: &Registry) -> bool {
         let mut has_some = false;
         registry.each(|name, tool| {
@@ -104,7 +103,7 @@ impl ToolAccess {
         has_some
     }
 
-    /// Whether the model may call the tool of these names, final and undecorated.
+    /// Whether the model may call the tool with these names, with prefix and without.
     pub fn allows(&self, names: [&str; 2]) -> bool {
         self.enabled
             && (!self.is_limited || self.names.split_terminator('\n').any(|allowed| names.contains(&allowed)))

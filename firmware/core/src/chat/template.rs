@@ -1,19 +1,19 @@
-//! Texts with names in double braces, which stand for something else.
+//! Templates: texts with variables in double braces.
 //!
-//! `{{intent}}`, `{{ satellite.room }}`: white space around a name does not count. A name that stands for nothing leaves
-//! nothing behind, and is told. Braces that do not close, or hold more than a name can have, are what they are. What a
-//! name stands for is not looked at again: braces in a person's message stay braces.
+//! `{{intent}}`, `{{ satellite.room }}`: white space around a name is ignored. An unknown variable is replaced by nothing,
+//! and reported. Braces that do not close, or contain more than the longest name, are plain text. Values are not rendered
+//! again: braces in a person's message stay braces.
 
 use core::fmt::{self, Display, Write};
 
 use crate::json::{Kind, Text, Value};
 use crate::limits;
 
-/// Writes what a name stands for. `Ok(false)` if it stands for nothing.
+/// Writes the value of a variable. `Ok(false)` if it is unknown.
 pub type Lookup<'a> = dyn Fn(&str, &mut dyn Write) -> Result<bool, fmt::Error> + 'a;
 
-/// Writes the template to `out`, each name replaced by what it stands for. Those that stand for nothing are told to
-/// `unknown`. One pass, whatever the template is.
+/// Writes the template to `out`, each variable replaced by its value. Calls `unknown` for each unknown one. One pass over
+/// any template.
 pub fn render(
     template: &mut dyn Iterator<Item = char>,
     lookup: &Lookup<'_>,
@@ -21,7 +21,7 @@ pub fn render(
     out: &mut dyn Write,
 ) -> fmt::Result {
     let mut braces = Braces::Closed;
-    let mut name = Name::new();
+    let mut name = VariableName::new();
     for character in template {
         braces = match (braces, character) {
             (Braces::Closed, '{') => Braces::Half,
@@ -36,19 +36,19 @@ pub fn render(
                 Braces::Closed
             }
             (Braces::Open, '}') => Braces::HalfClosed,
-            // Of three in a row the first is a brace like any other.
+            // Of three in a row the first is plain text.
             (Braces::Open, '{') if name.is_empty() => {
                 out.write_char('{')?;
                 Braces::Open
             }
             (Braces::Open, '{') => {
-                give_up(&mut name, "", out)?;
+                write_plain(&mut name, "", out)?;
                 Braces::Half
             }
             (Braces::Open, _) => match name.push(character) {
                 Ok(()) => Braces::Open,
                 Err(_) => {
-                    give_up(&mut name, "", out)?;
+                    write_plain(&mut name, "", out)?;
                     out.write_char(character)?;
                     Braces::Closed
                 }
@@ -62,11 +62,11 @@ pub fn render(
                 Braces::Closed
             }
             (Braces::HalfClosed, '{') => {
-                give_up(&mut name, "}", out)?;
+                write_plain(&mut name, "}", out)?;
                 Braces::Half
             }
             (Braces::HalfClosed, _) => {
-                give_up(&mut name, "}", out)?;
+                write_plain(&mut name, "}", out)?;
                 out.write_char(character)?;
                 Braces::Closed
             }
@@ -75,14 +75,14 @@ pub fn render(
     match braces {
         Braces::Closed => Ok(()),
         Braces::Half => out.write_char('{'),
-        Braces::Open => give_up(&mut name, "", out),
-        Braces::HalfClosed => give_up(&mut name, "}", out),
+        Braces::Open => write_plain(&mut name, "", out),
+        Braces::HalfClosed => write_plain(&mut name, "}", out),
     }
 }
 
-type Name = heapless::String<{ limits::TEMPLATE_NAME }>;
+type VariableName = heapless::String<{ limits::TEMPLATE_NAME }>;
 
-/// Where in a template it is.
+/// The state of the renderer.
 #[derive(Clone, Copy)]
 enum Braces {
     Closed,
@@ -94,28 +94,28 @@ enum Braces {
     HalfClosed,
 }
 
-/// It was no name: writes it as it stands.
-fn give_up(name: &mut Name, after: &str, out: &mut dyn Write) -> fmt::Result {
+/// Writes braces that enclose no variable as plain text.
+fn write_plain(name: &mut VariableName, after: &str, out: &mut dyn Write) -> fmt::Result {
     out.write_str("{{")?;
     out.write_str(name)?;
     name.clear();
     out.write_str(after)
 }
 
-/// A template with its names replaced, as a text.
+/// A rendered template.
 #[derive(Clone, Copy)]
 pub struct Rendered<'a> {
     /// The template.
     pub template: Text<'a>,
-    /// What its names stand for.
+    /// The values of its variables.
     pub lookup: &'a Lookup<'a>,
 }
 
 impl Rendered<'_> {
-    /// Tells the names that stand for nothing, once each time they occur.
-    pub fn unknown(&self, tell: &mut dyn FnMut(&str)) {
-        // Nothing is written, so nothing can fail.
-        let _ = render(&mut self.template.chars(), self.lookup, tell, &mut Nowhere);
+    /// Calls `report` for each unknown variable, as often as it occurs.
+    pub fn unknown(&self, report: &mut dyn FnMut(&str)) {
+        // Writing to a sink cannot fail.
+        let _ = render(&mut self.template.chars(), self.lookup, report, &mut Sink);
     }
 }
 
@@ -125,31 +125,31 @@ impl Display for Rendered<'_> {
     }
 }
 
-struct Nowhere;
+struct Sink;
 
-impl Write for Nowhere {
+impl Write for Sink {
     fn write_str(&mut self, _: &str) -> fmt::Result {
         Ok(())
     }
 }
 
-/// What the names in a rule's prompt stand for.
+/// The variables of a rule's prompt.
 #[derive(Clone, Copy)]
 pub struct Variables<'a> {
     /// `{{rag_context}}`: the documents that the rule selects.
     pub rag_context: &'a dyn Display,
-    /// `{{intent}}`: what the person wants, if somebody found out.
+    /// `{{intent}}`: the request's intent.
     pub intent: &'a dyn Display,
-    /// `{{service}}`: who answers.
+    /// `{{service}}`: the provider's name.
     pub service: &'a str,
-    /// `{{user_message}}`: what the person says.
+    /// `{{user_message}}`: the person's message.
     pub user_message: &'a dyn Display,
-    /// All others are looked for in the request: `{{satellite.room}}` is the member `room` of its member `satellite`.
+    /// All others are paths into the request: `{{satellite.room}}` is the member `room` of its member `satellite`.
     pub request: Value<'a>,
 }
 
 impl Variables<'_> {
-    /// Writes what a name stands for, as a [`Lookup`] does.
+    /// Writes the value of a variable, as a [`Lookup`] does.
     pub fn write(&self, name: &str, out: &mut dyn Write) -> Result<bool, fmt::Error> {
         match name {
             "rag_context" => write!(out, "{}", self.rag_context)?,
@@ -165,7 +165,7 @@ impl Variables<'_> {
     }
 }
 
-/// A text as it is meant, and nothing for `null`; anything else as JSON.
+/// Writes a text decoded, nothing for `null`, and anything else as JSON.
 fn write_value(value: Value<'_>, out: &mut dyn Write) -> fmt::Result {
     match (value.kind(), value.as_text()) {
         (_, Some(text)) => write!(out, "{text}"),

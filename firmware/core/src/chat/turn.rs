@@ -1,80 +1,80 @@
-//! One turn of a conversation: from what a person says to the answer, with calls of tools in between.
+//! One turn of a conversation: from a person's message to the answer, with tool calls in between.
 //!
-//! A state machine: an [`Input`] says what happened, the [`Step`] it returns what to do next. It does no I/O, and keeps the
-//! [`History`]. Each question to the model is an iteration, counted from 0; when the last one that
-//! the rule allows still ends in calls, those are made, and the turn ends without another question.
+//! A state machine without I/O: it takes an [`Input`], updates the [`History`] and returns the next [`Step`]. Each question
+//! to the model is an iteration, counted from 0. If the last iteration that the rule allows still asks for calls, they are
+//! run, and the turn ends without another question.
 
 use core::fmt::Display;
 
-use super::ending::{Ending, Failed, ISSUE, OUT_OF_ITERATIONS};
-use super::history::{Call, Full, History};
+use super::ending::{Ending, ISSUE, OUT_OF_ITERATIONS, TurnFailure};
+use super::history::{Call, History, HistoryFull};
 use super::provider::ProviderError;
-use super::reply::{Finish, Reply};
+use super::reply::{FinishReason, ModelReply};
 use super::settings::TurnSettings;
 use crate::log::{debug, error, info, warn};
 use crate::questions::Unanswered;
 use crate::text::{Measure, is_blank};
 use crate::tool::Registry;
 
-/// What a model reads of a call whose arguments make no sense.
-const WRONG_ARGUMENTS: &str = r#"{"success":false,"error":"Invalid parameters: the arguments are not a JSON object, or too long","error_type":"invalid_parameters"}"#;
+/// The result of a call with invalid arguments.
+const INVALID_ARGUMENTS: &str = r#"{"success":false,"error":"Invalid parameters: the arguments are not a JSON object, or too long","error_type":"invalid_parameters"}"#;
 
-/// What a model reads of a call that it may not make.
+/// The result of a call that the rule does not allow.
 const NOT_ALLOWED: &str =
     r#"{"success":false,"error":"This tool is not available here","error_type":"not_found"}"#;
 
-/// What a model reads, later, of a call that was being made when the turn ended.
+/// The result of a call that was running when the turn ended.
 const INTERRUPTED: &str = r#"{"success":false,"error":"Interrupted: nobody knows whether it was done","error_type":"outcome_unknown"}"#;
 
-/// What a turn works on.
+/// The data that a turn works on.
 pub struct Context<'a> {
     /// The settings of the turn.
     pub settings: &'a mut TurnSettings,
-    /// The tools there are.
+    /// The registered tools.
     pub registry: &'a Registry,
-    /// What was said.
+    /// The history of the conversation.
     pub history: &'a mut History,
 }
 
-/// What happened.
+/// What happened since the last step.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'r> {
-    /// The model replied, or whoever provides it did.
-    Reply(Result<Reply<'r>, ProviderError<'r>>),
-    /// There is no reply.
+    /// The model replied, or the provider or relay reported an error.
+    Reply(Result<ModelReply<'r>, ProviderError<'r>>),
+    /// The question got no reply.
     Unanswered(Unanswered),
-    /// The call that was to be run has this result, an object as JSON text.
+    /// The call has ended.
     ToolDone {
-        /// The whole of it.
+        /// The result object as JSON text.
         result: &'r str,
-        /// Whether it failed.
+        /// Whether the call failed.
         is_error: bool,
     },
-    /// The person has waited long enough.
+    /// The time for the turn is over.
     TimedOut,
-    /// Nobody wants to know any more.
+    /// Somebody cancelled the turn.
     Cancelled,
 }
 
 /// What to do next.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'r> {
-    /// Ask the model with everything in the history; then tell [`Input::Reply`] or [`Input::Unanswered`].
+    /// Ask the model; then pass [`Input::Reply`] or [`Input::Unanswered`].
     Ask,
-    /// Run [`Turn::call`]; then tell [`Input::ToolDone`].
+    /// Run [`Turn::call`]; then pass [`Input::ToolDone`].
     Run,
     /// The turn is over.
     Finish(Ending<'r>),
-    /// Nothing: that was not what the turn waits for.
+    /// Nothing: the turn did not expect that input.
     Wait,
 }
 
-/// Why a turn does not start.
+/// Why a turn cannot start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotStarted {
-    /// The message has no words.
+    /// The message is blank.
     Blank,
-    /// The message is longer than a history holds.
+    /// The message does not fit into a history.
     Long,
 }
 
@@ -89,17 +89,17 @@ enum Phase {
 #[derive(Debug)]
 pub struct Turn {
     phase: Phase,
-    /// How often the model has been asked before.
+    /// How often the model was asked before.
     pub(super) iteration: u8,
 }
 
 impl Turn {
-    /// A person says something. The first step is [`Step::Ask`].
+    /// Starts with a person's message. The first step is [`Step::Ask`].
     ///
-    /// Where the settings enable tools but allow none that there is, they are disabled: the model answers without.
+    /// If the settings allow no registered tool, tools are disabled for the turn.
     pub fn start(context: &mut Context<'_>, message: &dyn Display) -> Result<Self, NotStarted> {
         Self::check(message)?;
-        context.history.begin(message).map_err(|Full| NotStarted::Long)?;
+        context.history.begin(message).map_err(|HistoryFull| NotStarted::Long)?;
         let tools = &mut context.settings.tools;
         if tools.enabled && !tools.has_some(context.registry) {
             warn!("chat: no tools are available; the model answers without");
@@ -122,43 +122,43 @@ impl Turn {
         history.pending().filter(|_| self.phase == Phase::Running)
     }
 
-    /// Takes in what happened, and decides what is next.
+    /// Handles an input, and decides the next step.
     pub fn on<'r>(&mut self, input: Input<'r>, context: &mut Context<'_>) -> Step<'r> {
         match (self.phase, input) {
             (Phase::Asking, Input::Reply(Ok(reply))) => self.replied(&reply, context),
-            (Phase::Asking, Input::Reply(Err(error))) => self.fail(Failed::Provider(error), context),
-            (Phase::Asking, Input::Unanswered(why)) => self.fail(Failed::Unanswered(why), context),
+            (Phase::Asking, Input::Reply(Err(error))) => self.fail(TurnFailure::Provider(error), context),
+            (Phase::Asking, Input::Unanswered(why)) => self.fail(TurnFailure::Unanswered(why), context),
             (Phase::Running, Input::ToolDone { result, is_error }) => {
-                context.history.answer(result, is_error);
+                context.history.set_result(result, is_error);
                 self.next_call(context)
             }
-            (Phase::Asking | Phase::Running, Input::TimedOut) => self.fail(Failed::TimedOut, context),
-            (Phase::Asking | Phase::Running, Input::Cancelled) => self.fail(Failed::Cancelled, context),
+            (Phase::Asking | Phase::Running, Input::TimedOut) => self.fail(TurnFailure::TimedOut, context),
+            (Phase::Asking | Phase::Running, Input::Cancelled) => self.fail(TurnFailure::Cancelled, context),
             _ => Step::Wait,
         }
     }
 
-    fn replied<'r>(&mut self, reply: &Reply<'r>, context: &mut Context<'_>) -> Step<'r> {
+    fn replied<'r>(&mut self, reply: &ModelReply<'r>, context: &mut Context<'_>) -> Step<'r> {
         let content = reply.content;
         match reply.finish {
-            Finish::Stop => {
+            FinishReason::Stop => {
                 let words: &dyn Display = if content.is_blank() { &"" } else { &content };
                 self.finish(Ending::Answered(content), words, context)
             }
-            Finish::ToolCalls if context.settings.tools.enabled && reply.calls().next().is_some() => {
+            FinishReason::ToolCalls if context.settings.tools.enabled && reply.calls().next().is_some() => {
                 let count = reply.calls().count();
                 info!("chat: iteration {}: tool calls: {}", self.iteration, count);
                 if reply.calls_left_out() > 0 {
                     warn!("chat: {} more calls at once are left out", reply.calls_left_out());
                 }
-                match context.history.request(self.iteration, content, reply.calls()) {
+                match context.history.add_calls(self.iteration, content, reply.calls()) {
                     Ok(()) => self.next_call(context),
-                    Err(Full) => self.fail(Failed::Full, context),
+                    Err(HistoryFull) => self.fail(TurnFailure::HistoryFull, context),
                 }
             }
             finish => {
-                warn!("chat: unexpected finish reason {}", finish.word().as_str());
-                if matches!(finish, Finish::Length) && content.is_blank() {
+                warn!("chat: unexpected finish reason {}", finish.name().as_str());
+                if matches!(finish, FinishReason::Length) && content.is_blank() {
                     warn!(
                         "chat: all {} tokens went before anything was said; raise max_tokens in the rule, or set thinking to false",
                         context.settings.max_tokens
@@ -170,20 +170,20 @@ impl Turn {
         }
     }
 
-    /// Goes on with the next call that can be run, or the next question.
+    /// Proceeds to the next call that can be run, or to the next question.
     fn next_call<'r>(&mut self, context: &mut Context<'_>) -> Step<'r> {
         self.phase = Phase::Running;
         while let Some(call) = context.history.pending() {
-            if call.is_wrong {
+            if call.is_invalid {
                 error!(
                     "chat: the arguments for {} are not a JSON object, or too long: {}",
                     call.name,
                     call.arguments().text()
                 );
-                context.history.answer(WRONG_ARGUMENTS, true);
+                context.history.set_result(INVALID_ARGUMENTS, true);
             } else if !may_run(&call, context) {
                 warn!("chat: the model called {}, which the rule does not allow", call.name);
-                context.history.answer(NOT_ALLOWED, true);
+                context.history.set_result(NOT_ALLOWED, true);
             } else {
                 return Step::Run;
             }
@@ -199,20 +199,20 @@ impl Turn {
     }
 
     fn finish<'r>(&mut self, ending: Ending<'r>, words: &dyn Display, context: &mut Context<'_>) -> Step<'r> {
-        context.history.say(words);
+        context.history.set_answer(words);
         self.phase = Phase::Over;
         Step::Finish(ending)
     }
 
-    fn fail<'r>(&mut self, failed: Failed<'r>, context: &mut Context<'_>) -> Step<'r> {
+    fn fail<'r>(&mut self, failed: TurnFailure<'r>, context: &mut Context<'_>) -> Step<'r> {
         let running = (self.phase == Phase::Running).then_some(INTERRUPTED);
-        context.history.give_up(running, failed.spoken());
+        context.history.abort(running, failed.spoken());
         self.phase = Phase::Over;
         Step::Finish(Ending::Failed(failed))
     }
 }
 
-/// Whether the settings allow a call. An unknown tool is left to the executor, which says so.
+/// Whether the settings allow a call. Unknown tools are allowed: the executor reports them.
 fn may_run(call: &Call<'_>, context: &Context<'_>) -> bool {
     context.registry.names(call.name, |names| context.settings.tools.allows(names)).unwrap_or(true)
 }

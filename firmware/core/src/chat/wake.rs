@@ -1,7 +1,7 @@
-//! Recognises the phrases by which people address the hub at the beginning of what was heard.
+//! Recognises a wake phrase at the beginning of what was heard.
 
-/// How many characters of a text are one of the phrases, which stand between commas, if it begins with one. Only the
-/// words count, not the signs between them, nor whether letters are capital.
+/// The length in characters of the wake phrase, and the pause after it, that the text begins with; `None` if it begins
+/// with none. `phrases` is a list with commas. Punctuation and case are ignored.
 pub fn addressed(text: &str, phrases: &str) -> Option<usize> {
     phrases.split(',').find_map(|phrase| {
         let (mut rest, mut wanted) = (text, next_word(phrase)?);
@@ -21,12 +21,12 @@ pub fn addressed(text: &str, phrases: &str) -> Option<usize> {
     })
 }
 
-/// What people and transcribers put between the phrase and the question. Other signs belong to the question.
+/// What people and transcribers put between the phrase and the question. Other punctuation is part of the question.
 const PAUSES: &[char] = &[
     ' ', '\t', '\n', ',', '.', ':', ';', '!', '?', '¡', '¿', '-', '–', '—', '…', '、', '。', '！', '？', '，',
 ];
 
-/// The next word of a text, and what follows it. An apostrophe before a letter is part of a word.
+/// The next word of a text, and the rest. An apostrophe before a letter is part of a word.
 fn next_word(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start_matches(is_between);
     let is_end = |(at, next): &(usize, char)| {
@@ -40,13 +40,13 @@ fn next_word(text: &str) -> Option<(&str, &str)> {
     text.split_at_checked(end).filter(|(word, _)| !word.is_empty())
 }
 
-/// Whether a character stands between words: spaces and punctuation. By hand, as [`small`].
+/// Whether a character separates words: white space and punctuation. By hand for the same reason as [`small`].
 fn is_between(character: char) -> bool {
     match character {
         '\0'..='\x7f' => !character.is_ascii_alphanumeric(),
         'ª' | '²' | '³' | 'µ' | '¹' | 'º' | '¼'..='¾' => false,
         '\u{80}'..='\u{bf}' | '×' | '÷' => true,
-        // General and CJK punctuation, and the full-width forms of ASCII's.
+        // General and CJK punctuation, and the full-width forms of ASCII punctuation.
         '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{3004}' | '\u{3008}'..='\u{3020}' => true,
         '\u{ff01}'..='\u{ff0f}' | '\u{ff1a}'..='\u{ff20}' | '\u{ff3b}'..='\u{ff40}' => true,
         '\u{ff5b}'..='\u{ff65}' => true,
@@ -54,8 +54,8 @@ fn is_between(character: char) -> bool {
     }
 }
 
-/// The small letter for a capital one of Latin with its accents, Greek and Cyrillic. By hand: the standard library's tables
-/// for all of Unicode take 15 KB of flash.
+/// The lower-case letter for a capital one, in Latin with accents, Greek and Cyrillic. By hand: the standard library's
+/// Unicode tables take 15 KB of flash.
 fn small(letter: char) -> char {
     let code = u32::from(letter);
     let small = match code {
@@ -65,12 +65,12 @@ fn small(letter: char) -> char {
         0x400..=0x40f => code + 0x50,
         0x130 => 0x69,
         0x178 => 0xff,
-        // Pairs, first the capital letter, then the small one; these begin with an even number,
+        // Pairs of a capital letter and its small one; these begin with an even number,
         0x100..=0x137 | 0x14a..=0x177 | 0x1e00..=0x1e95 | 0x1ea0..=0x1eff => code | 1,
         0x460..=0x481 | 0x48a..=0x4bf | 0x4d0..=0x52f => code | 1,
         // and these with an odd one.
         0x139..=0x148 | 0x179..=0x17e => (code + 1) & !1,
-        // With the accents of Greek.
+        // Greek with accents.
         0x386 => 0x3ac,
         0x388..=0x38a => code + 0x25,
         0x38c => 0x3cc,
@@ -89,7 +89,7 @@ mod tests {
         let scripts = ['\0'..='\u{17e}', '\u{386}'..='\u{3ce}', '\u{400}'..='\u{481}', '\u{48a}'..='\u{4bf}'];
         let more = ['\u{4d0}'..='\u{52f}', '\u{1e00}'..='\u{1e95}', '\u{1ea0}'..='\u{1eff}'];
         for letter in scripts.into_iter().chain(more).flatten() {
-            // Of the Turkish İ two characters are made.
+            // The Turkish İ becomes two characters.
             let expected = if letter == 'İ' { Some('i') } else { letter.to_lowercase().next() };
             assert_eq!(Some(small(letter)), expected, "{letter} {:x}", u32::from(letter));
         }

@@ -34,7 +34,7 @@ pub(super) async fn get<F: MultiwriteNorFlash>(
     reply.key("settings");
     let opened = reply.open();
     for setting in SETTINGS.iter().filter(|setting| is_wanted(setting.key)) {
-        if setting.kind != settings::Kind::Rule {
+        if setting.kind != settings::SettingKind::Rule {
             setting.write(&setting.value(&mut store, config).await, reply);
         }
     }

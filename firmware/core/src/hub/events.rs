@@ -37,14 +37,14 @@ impl Event {
     /// Writes the payload, and returns its length.
     pub(super) fn write(&self, buffer: &mut [u8]) -> Result<usize, Overflow> {
         #[derive(Serialize)]
-        struct Tool<'a> {
+        struct ToolFields<'a> {
             name: &'a str,
             success: bool,
             execution_time_ms: u64,
             slow: bool,
         }
         #[derive(Serialize)]
-        struct Chat<'a> {
+        struct ChatFields<'a> {
             conversation: &'a str,
             state: &'a str,
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,10 +54,13 @@ impl Event {
             Self::Tool(event) => {
                 let slow = event.is_slow();
                 let tool::Execution { name, success, milliseconds } = event;
-                to_slice(&Tool { name, success: *success, execution_time_ms: *milliseconds, slow }, buffer)
+                to_slice(
+                    &ToolFields { name, success: *success, execution_time_ms: *milliseconds, slow },
+                    buffer,
+                )
             }
             Self::Chat { conversation, state, tool } => {
-                to_slice(&Chat { conversation, state, tool: tool.as_deref() }, buffer)
+                to_slice(&ChatFields { conversation, state, tool: tool.as_deref() }, buffer)
             }
         };
         written.map_err(|_| Overflow)

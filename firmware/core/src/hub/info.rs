@@ -15,13 +15,13 @@ struct Info<'a> {
     target: &'a str,
     link: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    controller: Option<Controller<'a>>,
+    controller: Option<ControllerInfo<'a>>,
     tools: usize,
     limits: Limits,
 }
 
 #[derive(Serialize)]
-struct Controller<'a> {
+struct ControllerInfo<'a> {
     name: &'a str,
     version: &'a str,
     tools: usize,
@@ -48,7 +48,7 @@ pub(super) fn write(parts: &Parts<'_>, buffer: &mut [u8]) -> Result<usize, Overf
             version: env!("CARGO_PKG_VERSION"),
             target: parts.config.target,
             link: state.as_str(),
-            controller: known.then(|| Controller {
+            controller: known.then(|| ControllerInfo {
                 name: &controller.name,
                 version: &controller.version,
                 tools: controller.tools,

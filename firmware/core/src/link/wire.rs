@@ -51,13 +51,13 @@ pub async fn run<R: Read, W: Write>(mut rx: R, tx: W, resources: &Resources<'_>)
     loop {
         wire.send().await;
         match wire.receive(&mut rx).await {
-            Received::Nothing => {}
-            Received::Answers(ids) => {
+            LineEvent::Nothing => {}
+            LineEvent::Answers(ids) => {
                 for id in ids {
                     port.answered(id).await;
                 }
             }
-            Received::End(why) => {
+            LineEvent::End(why) => {
                 wire.lost(why);
                 // What comes later is not the rest of a broken line.
                 port.lines.lock().await.clear();
@@ -69,7 +69,7 @@ pub async fn run<R: Read, W: Write>(mut rx: R, tx: W, resources: &Resources<'_>)
 }
 
 /// What is left to do about what came over the line.
-enum Received {
+enum LineEvent {
     Nothing,
     /// The current line answers these calls.
     Answers(Vec<Id, { limits::CALLS }>),
@@ -123,7 +123,7 @@ impl<W: Write> Wire<'_, W> {
     }
 
     /// Waits for a line, for something to send, or for the client's deadline.
-    async fn receive<R: Read>(&mut self, rx: &mut R) -> Received {
+    async fn receive<R: Read>(&mut self, rx: &mut R) -> LineEvent {
         let Resources { port, .. } = *self.resources;
         let mut lines = port.lines.lock().await;
         let received =
@@ -146,15 +146,15 @@ impl<W: Write> Wire<'_, W> {
                     port.skipped(length);
                     self.client.noticed_long_line();
                 }
-                Received::Nothing
+                LineEvent::Nothing
             }
-            Either3::First(Err(why)) => Received::End(why),
-            Either3::Second(()) | Either3::Third(()) => Received::Nothing,
+            Either3::First(Err(why)) => LineEvent::End(why),
+            Either3::Second(()) | Either3::Third(()) => LineEvent::Nothing,
         }
     }
 
     /// Handles the messages in a line.
-    async fn read(&mut self, line: &[u8]) -> Received {
+    async fn read(&mut self, line: &[u8]) -> LineEvent {
         let mut answers = Vec::new();
         let mut is_message = false;
         if let Ok(value) = Value::parse(line) {
@@ -181,7 +181,7 @@ impl<W: Write> Wire<'_, W> {
         if !is_message {
             self.log_noise(line);
         }
-        Received::Answers(answers)
+        LineEvent::Answers(answers)
     }
 
     /// Logs a line that is not JSON-RPC.

@@ -1,4 +1,4 @@
-//! The evaluator's two stacks: operators that wait for their right operand, and values.
+//! The evaluator: an operator-precedence parser with two stacks, of operators and of values.
 
 use heapless::Vec;
 
@@ -7,14 +7,14 @@ use super::token::{Token, Tokens};
 use super::{Fault, Reason};
 use crate::limits::{MATH_ARGUMENTS, MATH_DEPTH, MATH_EXPRESSION};
 
-// Offsets and counts are kept in small numbers.
+// Offsets are stored in two bytes, counts in one.
 const _: () = assert!(MATH_EXPRESSION <= u16::MAX as usize && MATH_ARGUMENTS < u8::MAX as usize);
 
 /// The value of `expression`, which is at most [`MATH_EXPRESSION`] long.
 pub(super) fn run(expression: &str) -> Result<f64, Fault<'_>> {
     let mut evaluator = Evaluator {
         tokens: Tokens::new(expression),
-        waiting: Vec::new(),
+        operators: Vec::new(),
         values: Vec::new(),
         lead: Lead::None,
         tail: Tail::Closed,
@@ -26,7 +26,7 @@ pub(super) fn run(expression: &str) -> Result<f64, Fault<'_>> {
     }
     loop {
         evaluator.operand()?;
-        if evaluator.operators()? == Next::End {
+        if !evaluator.operator()? {
             return Ok(evaluator.values.pop().unwrap_or_default());
         }
     }
@@ -34,15 +34,16 @@ pub(super) fn run(expression: &str) -> Result<f64, Fault<'_>> {
 
 struct Evaluator<'e> {
     tokens: Tokens<'e>,
-    waiting: Vec<Waiting, MATH_DEPTH>,
+    /// Operators without their right operand, and open brackets and calls.
+    operators: Vec<Open, MATH_DEPTH>,
     values: Vec<f64, { MATH_DEPTH + MATH_ARGUMENTS }>,
-    /// What stands before the current operand.
+    /// What precedes the current operand.
     lead: Lead,
     /// How the current operand ends.
     tail: Tail,
 }
 
-/// What stands directly before an operand and belongs to it.
+/// The signs directly before an operand.
 #[derive(Clone, Copy, PartialEq)]
 enum Lead {
     None,
@@ -52,7 +53,7 @@ enum Lead {
     More,
 }
 
-/// How an operand ends; on this depends what may follow it.
+/// How an operand ends, which decides what may follow it.
 #[derive(Clone, Copy, PartialEq)]
 enum Tail {
     /// With the digits of a number.
@@ -63,22 +64,15 @@ enum Tail {
     Percent,
 }
 
-/// What comes after an operand and its operators.
-#[derive(PartialEq)]
-enum Next {
-    Operand,
-    End,
-}
-
-/// An operator without its right operand, or a bracket that is open.
-struct Waiting {
+/// An entry of the operator stack.
+struct Open {
     at: u16,
-    what: What,
+    kind: OpenKind,
 }
 
 #[derive(Clone, Copy)]
-enum What {
-    Open { lead: Lead },
+enum OpenKind {
+    Bracket { lead: Lead },
     Call { function: &'static Function, arguments: u8, lead: Lead },
     Operator(Operator),
 }
@@ -92,8 +86,8 @@ enum Operator {
     Divide,
     Modulo,
     /// A product of two operands side by side.
-    Beside,
-    /// A plain number divided by a plain number, before an operand at its side: the `1/2` of `1/2 pi`.
+    ImplicitMultiply,
+    /// A plain number divided by a plain number, with an operand beside it: the `1/2` of `1/2 pi`.
     Ratio,
     Negate,
     Power,
@@ -104,7 +98,7 @@ impl Operator {
         match self {
             Self::Add | Self::Subtract => 1,
             Self::Multiply | Self::Divide | Self::Modulo => 2,
-            Self::Beside => 3,
+            Self::ImplicitMultiply => 3,
             Self::Ratio => 4,
             Self::Negate => 5,
             Self::Power => 6,
@@ -127,7 +121,7 @@ impl<'e> Evaluator<'e> {
                     match (Function::find(name), function::constant(name)) {
                         (Some(function), _) if called => {
                             self.tokens.next()?;
-                            self.wait(at, What::Call { function, arguments: 1, lead: self.lead })?;
+                            self.open(at, OpenKind::Call { function, arguments: 1, lead: self.lead })?;
                             if self.tokens.peek() == Token::Sign(')') {
                                 return Err((at, function.miscalled()));
                             }
@@ -144,12 +138,12 @@ impl<'e> Evaluator<'e> {
                     }
                 }
                 Token::Sign('(') => {
-                    self.wait(at, What::Open { lead: self.lead })?;
+                    self.open(at, OpenKind::Bracket { lead: self.lead })?;
                     self.lead = Lead::None;
                 }
                 Token::Sign(sign @ ('+' | '-')) => {
                     if sign == '-' {
-                        self.wait(at, What::Operator(Operator::Negate))?;
+                        self.open(at, OpenKind::Operator(Operator::Negate))?;
                     }
                     self.lead = if self.lead == Lead::None { Lead::Sign } else { Lead::More };
                 }
@@ -158,17 +152,17 @@ impl<'e> Evaluator<'e> {
         }
     }
 
-    /// Reads what follows an operand, up to where the next one starts.
-    fn operators(&mut self) -> Result<Next, Fault<'e>> {
+    /// Reads what follows an operand, up to where the next one starts. Returns whether there is a next one.
+    fn operator(&mut self) -> Result<bool, Fault<'e>> {
         loop {
             let before = self.tokens;
             let (at, token) = self.tokens.next()?;
             let percent = self.tail == Tail::Percent;
             let operator = match token {
                 Token::End => {
-                    self.settle(0)?;
-                    return match self.waiting.last() {
-                        None => Ok(Next::End),
+                    self.reduce(0)?;
+                    return match self.operators.last() {
+                        None => Ok(false),
                         Some(_) => Err((at, Reason::Expected("')'"))),
                     };
                 }
@@ -179,7 +173,7 @@ impl<'e> Evaluator<'e> {
                 Token::Sign(',') => {
                     self.comma(at)?;
                     self.lead = Lead::None;
-                    return Ok(Next::Operand);
+                    return Ok(true);
                 }
                 Token::Sign('!') if !percent => {
                     let value = self.values.pop().unwrap_or_default();
@@ -189,17 +183,17 @@ impl<'e> Evaluator<'e> {
                     continue;
                 }
                 Token::Sign('%') if !percent && !self.tokens.peek().starts_operand() => {
-                    self.settle(Operator::Negate.precedence())?;
+                    self.reduce(Operator::Negate.precedence())?;
                     let value = self.values.pop().unwrap_or_default();
                     self.push(at, value / 100.0)?;
                     self.tail = Tail::Percent;
                     continue;
                 }
                 Token::Sign('^') if !percent => {
-                    // No operator is applied: those that wait take the power as their operand.
-                    self.wait(at, What::Operator(Operator::Power))?;
+                    // Nothing is reduced: the power is the operand of the operators before it.
+                    self.open(at, OpenKind::Operator(Operator::Power))?;
                     self.lead = Lead::More;
-                    return Ok(Next::Operand);
+                    return Ok(true);
                 }
                 Token::Sign('+') => Operator::Add,
                 Token::Sign('-') => Operator::Subtract,
@@ -207,23 +201,25 @@ impl<'e> Evaluator<'e> {
                 Token::Sign('/') if self.ratio() => Operator::Ratio,
                 Token::Sign('/') => Operator::Divide,
                 Token::Sign('%') | Token::Name("mod") => Operator::Modulo,
-                Token::Name(_) | Token::Sign('(') => Operator::Beside,
+                Token::Name(_) | Token::Sign('(') => Operator::ImplicitMultiply,
                 // Two numbers side by side are more likely a typing error than a product.
-                Token::Number(_) if self.tail == Tail::Closed && self.lead == Lead::None => Operator::Beside,
+                Token::Number(_) if self.tail == Tail::Closed && self.lead == Lead::None => {
+                    Operator::ImplicitMultiply
+                }
                 Token::Number(_) => return Err((at, Reason::Expected("an operator"))),
                 Token::Sign(sign) => return Err((at, Reason::Unexpected(sign))),
             };
-            if operator == Operator::Beside {
+            if operator == Operator::ImplicitMultiply {
                 self.tokens = before;
             }
-            self.settle(operator.precedence())?;
-            self.wait(at, What::Operator(operator))?;
+            self.reduce(operator.precedence())?;
+            self.open(at, OpenKind::Operator(operator))?;
             self.lead = Lead::None;
-            return Ok(Next::Operand);
+            return Ok(true);
         }
     }
 
-    /// Whether the `/` just read stands between plain numbers and the second has another operand at its side.
+    /// Whether the `/` just read is between plain numbers, and the second has another operand beside it.
     fn ratio(&self) -> bool {
         let mut ahead = self.tokens;
         self.tail == Tail::Digits
@@ -237,10 +233,10 @@ impl<'e> Evaluator<'e> {
 
     /// The end of a bracket or a call.
     fn close(&mut self, at: usize) -> Result<(), Fault<'e>> {
-        self.settle(0)?;
-        match self.waiting.pop() {
-            Some(Waiting { what: What::Open { lead }, .. }) => self.lead = lead,
-            Some(Waiting { at, what: What::Call { function, arguments, lead } }) => {
+        self.reduce(0)?;
+        match self.operators.pop() {
+            Some(Open { kind: OpenKind::Bracket { lead }, .. }) => self.lead = lead,
+            Some(Open { at, kind: OpenKind::Call { function, arguments, lead } }) => {
                 let at = usize::from(at);
                 let start = self.values.len().saturating_sub(usize::from(arguments));
                 let value = function.call(self.values.get(start..).unwrap_or_default());
@@ -256,9 +252,9 @@ impl<'e> Evaluator<'e> {
 
     /// The end of one argument, and another one comes.
     fn comma(&mut self, at: usize) -> Result<(), Fault<'e>> {
-        self.settle(0)?;
-        match self.waiting.last_mut() {
-            Some(Waiting { what: What::Call { arguments, .. }, .. }) => {
+        self.reduce(0)?;
+        match self.operators.last_mut() {
+            Some(Open { kind: OpenKind::Call { arguments, .. }, .. }) => {
                 if usize::from(*arguments) == MATH_ARGUMENTS {
                     return Err((at, Reason::TooManyArguments));
                 }
@@ -269,13 +265,13 @@ impl<'e> Evaluator<'e> {
         }
     }
 
-    /// Applies the waiting operators that bind at least as tightly as `precedence`, up to an open bracket.
-    fn settle(&mut self, precedence: u8) -> Result<(), Fault<'e>> {
+    /// Applies the operators on the stack that bind at least as tightly as `precedence`, up to an open bracket.
+    fn reduce(&mut self, precedence: u8) -> Result<(), Fault<'e>> {
         let mut percent = self.tail == Tail::Percent;
-        while let Some(&Waiting { at, what: What::Operator(operator) }) = self.waiting.last()
+        while let Some(&Open { at, kind: OpenKind::Operator(operator) }) = self.operators.last()
             && operator.precedence() >= precedence
         {
-            self.waiting.pop();
+            self.operators.pop();
             let at = usize::from(at);
             let right = self.values.pop().unwrap_or_default();
             let value = if operator == Operator::Negate {
@@ -294,8 +290,8 @@ impl<'e> Evaluator<'e> {
         self.values.push(value).map_err(|_| (at, Reason::TooDeep))
     }
 
-    fn wait(&mut self, at: usize, what: What) -> Result<(), Fault<'e>> {
-        self.waiting.push(Waiting { at: at as u16, what }).map_err(|_| (at, Reason::TooDeep))
+    fn open(&mut self, at: usize, kind: OpenKind) -> Result<(), Fault<'e>> {
+        self.operators.push(Open { at: at as u16, kind }).map_err(|_| (at, Reason::TooDeep))
     }
 }
 
@@ -305,7 +301,7 @@ fn apply(operator: Operator, left: f64, right: f64, percent: bool) -> Result<f64
     let (value, name) = match operator {
         Operator::Add => (left + part, "+"),
         Operator::Subtract | Operator::Negate => (left - part, "-"),
-        Operator::Multiply | Operator::Beside => (left * right, "*"),
+        Operator::Multiply | Operator::ImplicitMultiply => (left * right, "*"),
         Operator::Divide | Operator::Ratio if right == 0.0 => return Err(Reason::DivisionByZero),
         Operator::Divide | Operator::Ratio => (left / right, "/"),
         Operator::Modulo => (function::modulo(left, right), "%"),

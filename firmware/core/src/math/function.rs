@@ -104,7 +104,7 @@ impl Function {
         FUNCTIONS.iter().find(|function| function.name == name)
     }
 
-    /// Its value, which is finite.
+    /// Its value, which must be finite.
     pub(super) fn call(&self, arguments: &[f64]) -> Result<f64, Reason<'static>> {
         let value = match (self.body, arguments) {
             (One(body), &[x]) => body(x),
@@ -117,7 +117,7 @@ impl Function {
         check(value, self.name)
     }
 
-    /// What is wrong with a call that has too many or too few arguments.
+    /// The error for a wrong number of arguments.
     pub(super) const fn miscalled(&self) -> Reason<'static> {
         let takes = match self.body {
             One(_) => "one argument",
@@ -162,7 +162,7 @@ fn remainder(x: f64, y: f64) -> f64 {
     libm::copysign(rest, x)
 }
 
-/// By hand: libm's takes 3 KB of flash for the last bit, which the step after the power makes good.
+/// By hand: libm's takes 3 KB of flash. The Newton step after the power corrects the last bit.
 fn cbrt(x: f64) -> f64 {
     let root = libm::pow(libm::fabs(x), 1.0 / 3.0);
     let step = if root > 0.0 { (root - libm::fabs(x) / (root * root)) / 3.0 } else { 0.0 };
@@ -182,7 +182,7 @@ fn sign(x: f64) -> f64 {
 }
 
 fn log(x: f64, base: Option<f64>) -> f64 {
-    // The functions for the two usual bases are exact for integer powers.
+    // libm's functions for these bases are exact for integer powers.
     match base {
         None => libm::log(x),
         Some(2.0) => libm::log2(x),
@@ -222,7 +222,7 @@ fn median(values: &[f64]) -> f64 {
     if values.len() % 2 == 1 { ranked(middle) } else { (ranked(middle - 1) + ranked(middle)) / 2.0 }
 }
 
-/// Of a sample; of one value it is zero.
+/// The sample variance; zero for one value.
 fn variance(values: &[f64]) -> f64 {
     let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
@@ -241,7 +241,7 @@ fn gcd(x: f64, y: f64) -> f64 {
 }
 
 fn lcm(x: f64, y: f64) -> f64 {
-    // Of three numbers, the first two can have overflowed.
+    // The fold over the first numbers may have overflowed.
     if x.is_infinite() {
         return x;
     }
@@ -249,7 +249,7 @@ fn lcm(x: f64, y: f64) -> f64 {
     if divisor == 0.0 { 0.0 } else { libm::fabs(x / divisor * y) }
 }
 
-/// The ways to put `k` of `n` in a row, or all of them.
+/// The number of ordered selections of `k` of `n`, or of all.
 fn permutations(n: f64, k: Option<f64>) -> f64 {
     let k = k.unwrap_or(n);
     if !(whole(n) && whole(k) && 0.0 <= k && k <= n) {
@@ -265,7 +265,7 @@ fn permutations(n: f64, k: Option<f64>) -> f64 {
     ways
 }
 
-/// The ways to choose `k` of `n`.
+/// The number of ways to choose `k` of `n`.
 fn combinations(n: f64, k: f64) -> f64 {
     if !(whole(n) && whole(k) && 0.0 <= k && k <= n) {
         return f64::NAN;

@@ -1,6 +1,6 @@
-//! Calculates what people write as arithmetic, and nothing else: no variables, no assignments, no units.
+//! Evaluates arithmetic expressions, without variables, assignments or units.
 //!
-//! The language is the part of mathjs that people use, and means the same as there:
+//! The language is the commonly used part of mathjs, with the same meaning:
 //!
 //! ```text
 //!   + -        200 + 5% is 210: a percentage counts from what it is added to
@@ -14,8 +14,8 @@
 //!   (x) f(x, y) pi 1.5e3 .5
 //! ```
 //!
-//! Beyond mathjs, `×`, `÷` and `−` are understood, and `ln` and `trunc`. Unlike there, an expression has a
-//! finite, real value or none: `1/0`, `sqrt(-1)` and a step that overflows are errors.
+//! Extensions are `×`, `÷`, `−`, `ln` and `trunc`. Unlike in mathjs, values are finite and real: `1/0`, `sqrt(-1)` and a
+//! step that overflows are errors.
 //!
 //! [`evaluate`] is one pass over the text with two stacks of fixed size: it does not recurse, and its work grows
 //! with the length of the text. Written by hand because the crates for expressions need a heap, and none has this language.
@@ -49,26 +49,24 @@ pub fn evaluate(expression: &str) -> Result<f64, Error<'_>> {
     evaluator::run(expression).map(|value| value + 0.0).map_err(fail)
 }
 
-/// Why an expression has no value, and where. Its text is for the one who wrote the expression; positions in
-/// it count characters from 1.
+/// Why an expression has no value, and where. Positions in its text count characters from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error<'e> {
     /// Byte offset in the expression.
     pub at: usize,
-    /// What was wrong there.
+    /// The reason.
     pub reason: Reason<'e>,
     expression: &'e str,
 }
 
-/// What was wrong with an expression.
+/// Why an expression has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason<'e> {
-    /// There is nothing to calculate.
+    /// The expression is empty.
     Empty,
     /// Longer than [`limits::MATH_EXPRESSION`](MATH_EXPRESSION).
     TooLong,
-    /// More operators, brackets and calls wait for their end than
-    /// [`limits::MATH_DEPTH`](crate::limits::MATH_DEPTH).
+    /// More open operators, brackets and calls than [`limits::MATH_DEPTH`](crate::limits::MATH_DEPTH).
     TooDeep,
     /// More arguments in one call than [`limits::MATH_ARGUMENTS`](MATH_ARGUMENTS).
     TooManyArguments,
@@ -97,7 +95,7 @@ pub enum Reason<'e> {
     Undefined(&'static str),
     /// A division by zero.
     DivisionByZero,
-    /// A number, or a step on the way, is too large to be calculated with, or infinite: `10^400`, `log(0)`.
+    /// A number or an intermediate result is too large or infinite: `10^400`, `log(0)`.
     NotFinite,
 }
 
@@ -141,5 +139,5 @@ fn known(f: &mut fmt::Formatter<'_>, names: impl Iterator<Item = &'static str>) 
     Ok(())
 }
 
-/// An offset and what was wrong there: an [`Error`] without the expression.
+/// An offset and the reason: an [`Error`] without the expression.
 type Fault<'e> = (usize, Reason<'e>);

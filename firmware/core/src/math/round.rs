@@ -1,4 +1,4 @@
-//! Rounding as people do it: on the decimal they see, with tolerance for an error in the last digits.
+//! Rounding of the decimal that people see, with tolerance for errors in the last digits.
 //!
 //! `round(1.005, 2)` is 1.01 although the nearest binary number is a little below 1.005, and
 //! `floor((0.1 + 0.7) * 10)` is 8 although the product is 7.999999999999999.
@@ -10,7 +10,7 @@ use crate::json::{self, Shortest};
 /// Decimals that are compared when numbers are nearly equal.
 const TOLERANT: u32 = 12;
 
-/// The most decimals to round to; there are not many more in a number.
+/// The most decimals to round to: an `f64` has not many more.
 const MOST: f64 = 15.0;
 
 pub(super) fn round(x: f64, decimals: Option<f64>) -> f64 {
@@ -68,7 +68,7 @@ fn to_decimals(x: f64, decimals: u32) -> f64 {
     if surplus >= 0 {
         return x;
     }
-    // The sum fits into 64 bits; a larger unit than that leaves nothing.
+    // The sum below fits into 64 bits. A unit that does not fit rounds to zero.
     let Some(unit) = 10u64.checked_pow(surplus.unsigned_abs()) else { return 0.0 };
     let digits = (decimal.digits + unit / 2) / unit;
     let mut text = heapless::String::<24>::new();

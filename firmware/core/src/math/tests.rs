@@ -28,7 +28,7 @@ fn mathjs_says_the_same() {
     assert_eq!(differing, [""; 0]);
 }
 
-/// What an expression means, without its text.
+/// An expression as a tree.
 #[derive(Clone, Debug)]
 enum Tree {
     Number(f64),
@@ -77,7 +77,7 @@ impl Tree {
         value.is_finite().then_some(value + 0.0)
     }
 
-    /// How tightly its text binds: that of a sum least.
+    /// The precedence of its text: a sum has the lowest.
     fn level(&self) -> u8 {
         match self {
             Self::Binary(_, '+' | '-', _) => 1,
@@ -88,7 +88,7 @@ impl Tree {
         }
     }
 
-    /// The text with the brackets that it needs and, as `dice` fall, some that it does not.
+    /// The text with the necessary brackets and, by `dice`, some others.
     fn write(&self, text: &mut String, least: u8, dice: &mut impl FnMut(u32) -> u32) {
         let brackets = self.level() < least || dice(8) == 0;
         let space = |text: &mut String, dice: &mut dyn FnMut(u32) -> u32| {
@@ -177,7 +177,7 @@ fn tokens() -> impl Strategy<Value = String> {
     proptest::collection::vec(token, 0..40).prop_map(|tokens| tokens.concat())
 }
 
-/// Whatever the text, there is a finite value, or an error at a place in it that can be told.
+/// Any text has a finite value, or an error with a position in it.
 fn judge(expression: &str) {
     match evaluate(expression) {
         Ok(value) => assert!(value.is_finite() && (value != 0.0 || value.is_sign_positive())),

@@ -59,7 +59,7 @@ impl<'e> Tokens<'e> {
         Ok((start, token))
     }
 
-    /// The next token, without going on to it. A malformed one is reported when it is read.
+    /// The next token, without consuming it. A malformed one is reported when it is read.
     pub(super) fn peek(mut self) -> Token<'e> {
         self.next().map_or(Token::End, |(_, token)| token)
     }
@@ -73,7 +73,7 @@ impl<'e> Tokens<'e> {
                 return Err((self.at, Reason::Expected("a digit")));
             }
         }
-        // An `e` that no digit or sign follows is the constant, as in `2e`.
+        // An `e` without a digit or sign after it is the constant, as in `2e`.
         if let [b'e' | b'E', b'0'..=b'9' | b'+' | b'-', ..] = self.rest().as_bytes() {
             self.at += 2;
             let signed = !self.since(start).ends_with(|last: char| last.is_ascii_digit());

@@ -17,7 +17,7 @@ pub use intake::{Intake, Refused};
 pub use redelivery::Redeliveries;
 pub use refusal::Refusal;
 pub use replies::Replies;
-pub use slot::{Job, Slot, Slots};
+pub use slot::{Job, Slots};
 
 use crate::json::{Kind, Value};
 use crate::limits;

@@ -1,16 +1,16 @@
 //! Recognises messages that the broker sends again after a broken connection.
 //!
-//! With QoS 1 the broker repeats what it has no acknowledgement for, and the acknowledgement may have been lost
-//! with the connection. A tool must not run twice for that. The broker marks what it repeats, but it also marks what
-//! never arrived the first time; so the last messages are remembered by a fingerprint of all that they contain.
+//! With QoS 1 the broker repeats unacknowledged messages, and the acknowledgement may have been lost with the connection.
+//! A tool must not run twice for that. The DUP flag alone does not decide: it is also set on messages that never arrived
+//! the first time. So the fingerprints of the last messages are kept.
 
 use heapless::HistoryBuf;
 
 use crate::limits;
 
-/// The fingerprint of a message: the same for the same parts in the same order.
+/// The fingerprint of a message: a hash of its parts.
 pub(super) fn fingerprint(parts: &[&[u8]]) -> u64 {
-    // FNV-1a. The lengths keep parts apart.
+    // FNV-1a. The lengths separate the parts.
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     let mut mix = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     for part in parts {
@@ -32,14 +32,14 @@ impl Redeliveries {
         Self { recent: HistoryBuf::new() }
     }
 
-    /// A fresh session begins, in which nothing has been sent before.
+    /// A fresh session begins: nothing is a redelivery.
     pub fn clear(&mut self) {
         self.recent.clear();
     }
 
-    /// A QoS 1 message came, and the broker says whether it sent it before. Returns whether it arrived before.
-    pub fn has_arrived(&mut self, fingerprint: u64, sent_before: bool) -> bool {
-        if sent_before && self.recent.contains(&fingerprint) {
+    /// Records a QoS 1 message with its DUP flag. Returns whether it arrived before.
+    pub fn has_arrived(&mut self, fingerprint: u64, is_duplicate: bool) -> bool {
+        if is_duplicate && self.recent.contains(&fingerprint) {
             return true;
         }
         self.recent.write(fingerprint);

@@ -1,89 +1,89 @@
-//! Where the reply of each slot stands.
+//! The state of the reply in each slot.
 
 use minimq::Op;
 
 use crate::limits;
 
 #[derive(Clone, Copy, Debug)]
-enum Reply {
+enum ReplyState {
     /// The slot is free.
     Free,
     /// The request is being worked on.
     Awaited,
-    /// The reply is written and not sent.
+    /// The reply is written, but not sent.
     Written,
-    /// The session has it. Without an operation its connection broke while it was being sent.
+    /// The session has it; `None` if the connection was lost during the send.
     Sent(Option<Op>),
 }
 
-/// Keeps count of the slots. A reply is kept until the broker has acknowledged it, so that it can be sent again if
-/// the broker forgets the session.
-pub struct Replies([Reply; limits::JOBS]);
+/// The state of all slots. A reply is kept until the broker has acknowledged it, so that it can be sent again if the
+/// broker loses the session.
+pub struct Replies([ReplyState; limits::JOBS]);
 
 impl Replies {
     /// All slots are free.
     pub const fn new() -> Self {
-        Self([Reply::Free; limits::JOBS])
+        Self([ReplyState::Free; limits::JOBS])
     }
 
-    /// A connection begins. A fresh session has lost what the last one had not sent; a resumed one repeats it.
+    /// A connection begins. Unacknowledged replies are sent again: by a resumed session itself, in a fresh one by the hub.
     pub(crate) fn connected(&mut self, fresh: bool) {
         for reply in &mut self.0 {
             match reply {
-                Reply::Sent(_) if fresh => *reply = Reply::Written,
-                Reply::Sent(None) => *reply = Reply::Free,
+                ReplyState::Sent(_) if fresh => *reply = ReplyState::Written,
+                ReplyState::Sent(None) => *reply = ReplyState::Free,
                 _ => {}
             }
         }
     }
 
-    /// A slot for a request: a free one, or else one whose reply is on its way. That reply then cannot be sent again
-    /// should the broker forget the session, but nobody is turned away for it.
+    /// A slot for a request: a free one, or else one whose reply was sent. That reply cannot be sent again if the broker
+    /// loses the session, but the new request is not refused.
     pub(crate) fn free(&self) -> Option<usize> {
-        let position = |is_it: fn(&Reply) -> bool| self.0.iter().position(is_it);
-        position(|reply| matches!(reply, Reply::Free))
-            .or_else(|| position(|reply| matches!(reply, Reply::Sent(Some(_)))))
+        let position = |is_it: fn(&ReplyState) -> bool| self.0.iter().position(is_it);
+        position(|reply| matches!(reply, ReplyState::Free))
+            .or_else(|| position(|reply| matches!(reply, ReplyState::Sent(Some(_)))))
     }
 
-    /// A slot whose reply is to be sent.
+    /// A slot with a reply to send.
     pub(crate) fn next_written(&self) -> Option<usize> {
-        self.0.iter().position(|reply| matches!(reply, Reply::Written))
+        self.0.iter().position(|reply| matches!(reply, ReplyState::Written))
     }
 
     /// The slot has a request.
     pub(crate) fn taken(&mut self, slot: usize) {
-        self.set(slot, Reply::Awaited);
+        self.set(slot, ReplyState::Awaited);
     }
 
     /// The slot has a reply.
     pub(crate) fn written(&mut self, slot: usize) {
-        self.set(slot, Reply::Written);
+        self.set(slot, ReplyState::Written);
     }
 
     /// The session has the reply.
     pub(crate) fn sent(&mut self, slot: usize, op: Option<Op>) {
-        self.set(slot, Reply::Sent(op));
+        self.set(slot, ReplyState::Sent(op));
     }
 
     /// The slot is free again.
     pub(crate) fn release(&mut self, slot: usize) {
-        self.set(slot, Reply::Free);
+        self.set(slot, ReplyState::Free);
     }
 
-    /// Frees the slots whose replies the broker has.
+    /// Frees the slots whose replies are acknowledged.
     pub(crate) fn acknowledged(&mut self, is_done: impl Fn(&Op) -> bool) {
         for reply in &mut self.0 {
-            if let Reply::Sent(Some(op)) = reply
+            if let ReplyState::Sent(Some(op)) = reply
                 && is_done(op)
             {
-                *reply = Reply::Free;
+                *reply = ReplyState::Free;
             }
         }
     }
 
-    fn set(&mut self, slot: usize, reply: Reply) {
-        if let Some(place) = self.0.get_mut(slot) {
-            *place = reply;
+    fn set(&mut self, slot: usize, reply: ReplyState) {
+        if let Some(state) = self.0.get_mut(slot) {
+            *state = reply;
         }
     }
 }

@@ -1,8 +1,7 @@
-//! Job slots: where a request waits, is worked on, and its reply waits to be sent.
+//! Job slots: buffers for a request and its reply.
 //!
-//! A slot goes round: the session fills it and rings its bell; a worker takes the job, writes the reply and says
-//! so; the session sends the reply and, once the broker has it, uses the slot again. At any moment exactly one of
-//! the two looks at the job.
+//! The session fills a slot and signals its worker; the worker writes the reply and signals back; the session sends the
+//! reply and, once it is acknowledged, reuses the slot. At any moment only one of the two accesses the job.
 
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::channel::Channel;
@@ -18,7 +17,7 @@ use crate::mqtt::{ReplyTo, Topic};
 /// A request and, later, its reply.
 #[derive(Debug)]
 pub struct Job {
-    /// What is asked.
+    /// The kind of request.
     pub request: Request,
     /// The request's payload.
     pub payload: Vec<u8, { limits::REQUEST }>,
@@ -42,13 +41,13 @@ impl Job {
         }
     }
 
-    /// The payload to read, and the buffer to write the reply into; then comes [`replied`](Self::replied).
+    /// The payload, and the buffer for the reply; call [`replied`](Self::replied) after it.
     pub fn work(&mut self) -> (&[u8], &mut [u8]) {
         self.reply_len = 0;
         (&self.payload, &mut self.reply)
     }
 
-    /// The reply has this length.
+    /// Sets the length of the reply.
     pub fn replied(&mut self, length: usize) {
         self.reply_len = length;
     }
@@ -60,57 +59,57 @@ impl Job {
 }
 
 /// One slot.
-pub struct Slot {
+struct JobSlot {
     job: Mutex<NoopRawMutex, Job>,
-    bell: Signal<NoopRawMutex, ()>,
+    submitted: Signal<NoopRawMutex, ()>,
 }
 
-impl Slot {
+impl JobSlot {
     const fn new() -> Self {
-        Self { job: Mutex::new(Job::new()), bell: Signal::new() }
+        Self { job: Mutex::new(Job::new()), submitted: Signal::new() }
     }
 }
 
 /// All slots of a hub.
 pub struct Slots {
-    slots: [Slot; limits::JOBS],
+    slots: [JobSlot; limits::JOBS],
     answered: Channel<NoopRawMutex, usize, { limits::JOBS }>,
 }
 
 impl Slots {
     /// All free.
     pub const fn new() -> Self {
-        Self { slots: [const { Slot::new() }; limits::JOBS], answered: Channel::new() }
+        Self { slots: [const { JobSlot::new() }; limits::JOBS], answered: Channel::new() }
     }
 
-    /// Forgets what an earlier run left half done.
+    /// Discards the signals of an earlier run.
     pub fn clear(&self) {
-        self.slots.iter().for_each(|slot| slot.bell.reset());
+        self.slots.iter().for_each(|slot| slot.submitted.reset());
         self.answered.clear();
     }
 
-    /// Works for ever on what comes into slot `index`: `work` writes the reply of a job.
+    /// Works for ever on the jobs in slot `index`: `work` writes the reply.
     pub async fn serve(&self, index: usize, mut work: impl AsyncFnMut(&mut Job)) -> ! {
         let Some(slot) = self.slots.get(index) else { core::future::pending().await };
         loop {
-            slot.bell.wait().await;
+            slot.submitted.wait().await;
             work(&mut *slot.job.lock().await).await;
-            // As many places as slots: there is always one.
+            // Never waits: the channel holds as many entries as there are slots.
             self.answered.send(index).await;
         }
     }
 
-    /// Fills slot `index`, which must be free, and has it worked on.
+    /// Fills slot `index`, which must be free, and signals its worker.
     pub(crate) fn submit(&self, index: usize, fill: impl FnOnce(&mut Job)) {
         if let Some(slot) = self.slots.get(index)
             && let Ok(mut job) = slot.job.try_lock()
         {
             fill(&mut job);
-            slot.bell.signal(());
+            slot.submitted.signal(());
         }
     }
 
-    /// The next slot whose reply is written, if there is one already.
+    /// The next slot whose reply is written, without waiting.
     pub(crate) fn try_answered(&self) -> Option<usize> {
         self.answered.try_receive().ok()
     }

@@ -21,12 +21,12 @@ use crate::text;
 
 /// One setting.
 pub struct Setting {
-    /// By which it is read and set. That of a [family](Kind::Rule) ends with `NAME`.
+    /// By which it is read and set. That of a [family](SettingKind::Rule) ends with `NAME`.
     pub key: &'static str,
     /// What it is for, in one sentence.
     pub purpose: &'static str,
     /// Which values it takes.
-    pub kind: Kind,
+    pub kind: SettingKind,
     /// Its value as long as nobody has set it: what the hub was started with, or a constant.
     pub default: for<'a> fn(&Config<'a>) -> &'a str,
     /// Whether it is never shown.
@@ -37,7 +37,7 @@ pub struct Setting {
 
 /// Which values a setting takes. Values are kept as texts; a whole number is one in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SettingKind {
     /// Any text of at most [`limits::SETTING`] bytes.
     Text,
     /// Letters, digits, `-` and `_`, at most so many, or nothing.
@@ -68,7 +68,7 @@ pub type SettingText = String<{ limits::SETTING }>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingError {
     /// It is of another kind.
-    Kind(Kind),
+    Kind(SettingKind),
     /// It has more than this many bytes.
     Long(usize),
     /// The store does not take it.
@@ -86,7 +86,7 @@ impl Display for SettingError {
 }
 
 /// In words: a value must be …
-impl Display for Kind {
+impl Display for SettingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text | Self::Group => f.write_str("a string"),
@@ -106,7 +106,7 @@ pub const RULE_PREFIX: &str = "rule.";
 /// The setting of this key.
 pub fn find(key: &str) -> Option<&'static Setting> {
     let is_rule = key.strip_prefix(RULE_PREFIX).is_some_and(|name| !name.is_empty());
-    SETTINGS.iter().copied().find(|row| if row.kind == Kind::Rule { is_rule } else { row.key == key })
+    SETTINGS.iter().copied().find(|row| if row.kind == SettingKind::Rule { is_rule } else { row.key == key })
 }
 
 /// Writes the keys of all settings, with commas between them.
@@ -122,7 +122,7 @@ impl Setting {
     const PLAIN: Self = Self {
         key: "",
         purpose: "",
-        kind: Kind::Text,
+        kind: SettingKind::Text,
         default: |_| "",
         is_secret: false,
         applies: Applies::AtOnce,
@@ -146,7 +146,7 @@ impl Setting {
     pub fn check(&self, value: Value<'_>) -> Result<SettingText, SettingError> {
         let wrong = SettingError::Kind(self.kind);
         let text = match self.kind {
-            Kind::Whole(..) => {
+            SettingKind::Whole(..) => {
                 let number = value.as_integer().and_then(|number| u8::try_from(number).ok());
                 text::clip(&number.ok_or(wrong)?)
             }
@@ -158,13 +158,15 @@ impl Setting {
     fn suits(&self, text: &str) -> Result<(), SettingError> {
         let is_word = || text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
         let is_right = match self.kind {
-            Kind::Whole(least, most) => text.parse().is_ok_and(|number| (least..=most).contains(&number)),
-            Kind::Switch => matches!(text, "on" | "off"),
-            Kind::Word(most) => text.len() <= most && is_word(),
-            Kind::Group => {
+            SettingKind::Whole(least, most) => {
+                text.parse().is_ok_and(|number| (least..=most).contains(&number))
+            }
+            SettingKind::Switch => matches!(text, "on" | "off"),
+            SettingKind::Word(most) => text.len() <= most && is_word(),
+            SettingKind::Group => {
                 return Section::Flags(Scope::Project(text)).check().map_err(SettingError::Store);
             }
-            Kind::Text | Kind::Rule => true,
+            SettingKind::Text | SettingKind::Rule => true,
         };
         if is_right { Ok(()) } else { Err(SettingError::Kind(self.kind)) }
     }
@@ -173,7 +175,7 @@ impl Setting {
     pub fn write(&self, text: &str, out: &mut Writer<'_>) {
         match (self.kind, text.parse::<u8>()) {
             _ if self.is_secret => out.field(self.key, "***"),
-            (Kind::Whole(..), Ok(number)) => out.field(self.key, u32::from(number)),
+            (SettingKind::Whole(..), Ok(number)) => out.field(self.key, u32::from(number)),
             _ => out.field(self.key, text),
         }
     }
@@ -185,26 +187,26 @@ impl Setting {
             out.field("key", self.key);
             out.field("purpose", self.purpose);
             let (name, longest) = match self.kind {
-                Kind::Text => ("string", Some(limits::SETTING)),
-                Kind::Word(most) => ("string", Some(most)),
-                Kind::Group => ("string", Some(limits::GROUP)),
-                Kind::Rule => ("object", Some(limits::RULE)),
-                Kind::Switch => ("string", None),
-                Kind::Whole(..) => ("integer", None),
+                SettingKind::Text => ("string", Some(limits::SETTING)),
+                SettingKind::Word(most) => ("string", Some(most)),
+                SettingKind::Group => ("string", Some(limits::GROUP)),
+                SettingKind::Rule => ("object", Some(limits::RULE)),
+                SettingKind::Switch => ("string", None),
+                SettingKind::Whole(..) => ("integer", None),
             };
             out.field("type", name);
             if let Some(longest) = longest {
                 out.field("maxLength", longest);
             }
-            if let Kind::Whole(least, most) = self.kind {
+            if let SettingKind::Whole(least, most) = self.kind {
                 out.field("minimum", u32::from(least));
                 out.field("maximum", u32::from(most));
             }
-            if self.kind == Kind::Switch {
+            if self.kind == SettingKind::Switch {
                 out.key("enum");
                 out.array(|options| ["on", "off"].into_iter().for_each(|option| options.value(option)));
             }
-            if self.kind != Kind::Rule {
+            if self.kind != SettingKind::Rule {
                 let default = Self { key: "default", ..*self };
                 default.write((self.default)(config), out);
             }

@@ -1,6 +1,6 @@
 //! Every setting, one row each. To add one, add a row; `docs/settings.md` has the same table, which a test compares.
 
-use super::{Applies, Kind, Setting};
+use super::{Applies, Setting, SettingKind};
 use crate::limits;
 use crate::store::flags::{FIRST_PROJECT, PROJECT as PROJECT_KEY};
 
@@ -19,7 +19,7 @@ rows! {
     PROJECT: Setting {
         key: PROJECT_KEY,
         purpose: "The project whose flags apply",
-        kind: Kind::Group,
+        kind: SettingKind::Group,
         default: |_| FIRST_PROJECT,
         ..Setting::PLAIN
     };
@@ -27,7 +27,7 @@ rows! {
     TOOLS: Setting {
         key: "tools",
         purpose: "Whether models may call tools, whatever a rule says",
-        kind: Kind::Switch,
+        kind: SettingKind::Switch,
         default: |_| "on",
         ..Setting::PLAIN
     };
@@ -35,7 +35,7 @@ rows! {
     WAKE_PHRASES: Setting {
         key: "wake_phrases",
         purpose: "The phrases by which people address the hub, with commas between them",
-        kind: Kind::Text,
+        kind: SettingKind::Text,
         default: |_| "hey hearthwave, okay hearthwave, hearthwave",
         ..Setting::PLAIN
     };
@@ -43,7 +43,7 @@ rows! {
     TOOL_PREFIX: Setting {
         key: "tool_prefix",
         purpose: "What stands before the names of the hub's own tools, with an underscore between; empty for none",
-        kind: Kind::Word(limits::TOOL_PREFIX),
+        kind: SettingKind::Word(limits::TOOL_PREFIX),
         default: |config| config.tool_prefix,
         applies: Applies::AfterRestart,
         ..Setting::PLAIN
@@ -52,7 +52,7 @@ rows! {
     EXAMPLE_TOOLS: Setting {
         key: "example_tools",
         purpose: "Whether the example tools are registered",
-        kind: Kind::Switch,
+        kind: SettingKind::Switch,
         default: |config| if config.example_tools { "on" } else { "off" },
         applies: Applies::AfterRestart,
         ..Setting::PLAIN
@@ -61,7 +61,7 @@ rows! {
     MAX_ITERATIONS: Setting {
         key: "max_iterations",
         purpose: "How many rounds of tool calls a model may ask for in one turn, if its rule does not say",
-        kind: Kind::Whole(1, limits::ITERATIONS_MOST),
+        kind: SettingKind::Whole(1, limits::ITERATIONS_MOST),
         default: |_| "5",
         ..Setting::PLAIN
     };
@@ -69,7 +69,7 @@ rows! {
     RULE: Setting {
         key: "rule.NAME",
         purpose: "The response rule of that name; `rule.default` is the one that all others inherit from",
-        kind: Kind::Rule,
+        kind: SettingKind::Rule,
         default: |_| "",
         ..Setting::PLAIN
     };

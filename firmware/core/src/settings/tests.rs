@@ -2,7 +2,7 @@
 
 use std::string::String;
 
-use super::{Kind, SETTINGS, Setting, find};
+use super::{SETTINGS, Setting, SettingKind, find};
 use crate::config::{Broker, Config, HubId};
 use crate::json::{Value, Writer};
 
@@ -37,7 +37,11 @@ fn a_secret_is_never_shown() {
 fn every_default_suits_its_row_and_every_row_fits_into_one_list() {
     for setting in SETTINGS {
         let default = (setting.default)(&CONFIG);
-        assert!(setting.kind == Kind::Rule || setting.suits(default).is_ok(), "{}: {default}", setting.key);
+        assert!(
+            setting.kind == SettingKind::Rule || setting.suits(default).is_ok(),
+            "{}: {default}",
+            setting.key
+        );
         assert!(core::ptr::eq(find(setting.key).unwrap(), *setting), "{}", setting.key);
     }
     let rows: usize = SETTINGS.iter().map(|row| written(|out| row.describe(&CONFIG, out)).len() + 1).sum();

@@ -1,23 +1,23 @@
-//! A history as the messages that a provider wants.
+//! A history as the list of messages that providers expect.
 
-use super::record::{ARGUMENTS, CUT, DONE, FAILED, ID, Kind, NAME, RESULT, Record, Records, TEXT, WRONG};
+use super::record::{ARGUMENTS, DONE, FAILED, ID, INVALID, NAME, RESULT, Record, RecordKind, Records, TEXT};
 use crate::json::Value;
 
-/// One thing that was said or done.
+/// One message of a conversation.
 #[derive(Clone, Debug)]
 pub enum Message<'a> {
-    /// A person said it.
+    /// What a person said.
     User(&'a str),
-    /// The model said it, at the end of a turn.
-    Said(&'a str),
-    /// The model had tools called.
+    /// The model's answer at the end of a turn.
+    Assistant(&'a str),
+    /// Calls of tools with their results.
     Round(Round<'a>),
 }
 
-/// Calls that a model asked for at once.
+/// The calls that a model asked for in one reply.
 #[derive(Clone, Debug)]
 pub struct Round<'a> {
-    /// What it said beside them.
+    /// The text beside the calls.
     pub text: Option<&'a str>,
     first: Record<'a>,
     rest: Records<'a>,
@@ -27,72 +27,66 @@ impl<'a> Round<'a> {
     /// The calls in order; at least one.
     pub fn calls(&self) -> impl Iterator<Item = Call<'a>> + use<'a> {
         let first = self.first;
-        let rest = self.rest.clone().take_while(move |record| is_beside(&first, record));
+        let rest = self.rest.clone().take_while(move |record| is_same_round(&first, record));
         core::iter::once(first).chain(rest).map(Call::new)
     }
 }
 
-/// Whether two calls were asked for at once, if nothing is between them.
-fn is_beside(first: &Record<'_>, other: &Record<'_>) -> bool {
-    other.header.kind == Kind::Call && other.header.iteration == first.header.iteration
+/// Whether a record that directly follows a round is part of it.
+fn is_same_round(first: &Record<'_>, other: &Record<'_>) -> bool {
+    other.header.kind == RecordKind::Call && other.header.iteration == first.header.iteration
 }
 
-/// A call, and what came of it.
+/// A call and its result.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     /// Unique in the history.
     pub id: &'a str,
     /// The tool.
     pub name: &'a str,
-    /// In which round of its turn it was asked for, from 0.
+    /// The round of its turn, from 0.
     pub iteration: u8,
-    /// Whether the model gave no JSON object as arguments. They are then quoted in one.
-    pub is_wrong: bool,
-    /// The result, once there is one.
-    pub outcome: Option<Outcome<'a>>,
+    /// Whether the model's arguments were not a JSON object. They are then quoted in one.
+    pub is_invalid: bool,
+    /// The result, once the call was run.
+    pub result: Option<CallResult<'a>>,
     arguments: &'a str,
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome<'a> {
-    /// The result object, as JSON text unless it was cut.
+pub struct CallResult<'a> {
+    /// The result object as JSON text; if it was cut, it ends in a mark.
     pub text: &'a str,
-    /// Whether it failed.
+    /// Whether the call failed.
     pub is_error: bool,
-    /// Whether the end is missing.
-    pub is_cut: bool,
 }
 
 impl<'a> Call<'a> {
     pub(super) fn new(record: Record<'a>) -> Self {
-        let outcome = record.has(DONE).then(|| Outcome {
-            text: record.part(RESULT),
-            is_error: record.has(FAILED),
-            is_cut: record.has(CUT),
-        });
+        let result = CallResult { text: record.part(RESULT), is_error: record.has(FAILED) };
         Self {
             id: record.part(ID),
             name: record.part(NAME),
             iteration: record.header.iteration,
-            is_wrong: record.has(WRONG),
-            outcome,
+            is_invalid: record.has(INVALID),
+            result: record.has(DONE).then_some(result),
             arguments: record.part(ARGUMENTS),
         }
     }
 
-    /// The arguments, an object.
+    /// The arguments, a JSON object.
     pub fn arguments(&self) -> Value<'a> {
         Value::parse(self.arguments.as_bytes()).unwrap_or(Value::EMPTY_OBJECT)
     }
 
-    /// The result as a text; it has none for a call that is still to be made.
-    pub fn result(&self) -> &'a str {
-        self.outcome.map_or("(no result)", |outcome| outcome.text)
+    /// The text of the result.
+    pub fn result_text(&self) -> &'a str {
+        self.result.map_or("(no result)", |result| result.text)
     }
 }
 
-/// The messages of a history. See [`History::messages`](super::History::messages).
+/// The messages of a history. See [`History::messages_after`](super::History::messages_after).
 #[derive(Clone, Debug)]
 pub struct Messages<'a> {
     records: Records<'a>,
@@ -103,7 +97,7 @@ impl<'a> Messages<'a> {
         Self { records }
     }
 
-    /// Takes the next record, if it is such a one.
+    /// Takes the next record if it matches.
     fn next_if(&mut self, is_wanted: impl FnOnce(&Record<'a>) -> bool) -> Option<Record<'a>> {
         let mut after = self.records.clone();
         let record = after.next().filter(is_wanted)?;
@@ -113,7 +107,7 @@ impl<'a> Messages<'a> {
 
     fn round(&mut self, text: Option<&'a str>, first: Record<'a>) -> Message<'a> {
         let rest = self.records.clone();
-        while self.next_if(|record| is_beside(&first, record)).is_some() {}
+        while self.next_if(|record| is_same_round(&first, record)).is_some() {}
         Message::Round(Round { text, first, rest })
     }
 }
@@ -124,13 +118,13 @@ impl<'a> Iterator for Messages<'a> {
     fn next(&mut self) -> Option<Message<'a>> {
         let record = self.records.next()?;
         Some(match record.header.kind {
-            Kind::User => Message::User(record.part(TEXT)),
-            Kind::Call => self.round(None, record),
-            Kind::Said => {
+            RecordKind::User => Message::User(record.part(TEXT)),
+            RecordKind::Call => self.round(None, record),
+            RecordKind::Assistant => {
                 let text = record.part(TEXT);
-                match self.next_if(|next| next.header.kind == Kind::Call) {
+                match self.next_if(|next| next.header.kind == RecordKind::Call) {
                     Some(first) => self.round(Some(text), first),
-                    None => Message::Said(text),
+                    None => Message::Assistant(text),
                 }
             }
         })

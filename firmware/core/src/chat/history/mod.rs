@@ -1,9 +1,9 @@
-//! What was said in a conversation, in fixed room.
+//! What was said in a conversation, in a buffer of fixed size.
 //!
-//! A turn is a person's message and everything up to the next one. When room is needed, whole turns are dropped, the
-//! oldest first. The current turn stays; if it alone is too large, the longest results of its tools are cut, with a mark
-//! that says so. A call and its result are one record, so that none is ever without the other; room for a result is kept
-//! free from the moment of the call, and room for last words from the beginning of the turn.
+//! A turn is a person's message and everything up to the next one. When space is needed, whole turns are evicted, the
+//! oldest first. The current turn stays; if it alone is too large, the longest results of its tools are cut and marked.
+//! A call and its result are one record, so that neither is ever without the other. Space for the result is reserved
+//! with the call, and space for the final answer at the beginning of the turn.
 
 mod call;
 mod message;
@@ -11,43 +11,43 @@ mod record;
 
 use core::fmt::Display;
 
-use self::call::{Id, ToolName, Wrong};
-pub use self::message::{Call, Message, Messages, Outcome, Round};
+use self::call::{CallId, QuotedArguments, ToolName};
+pub use self::message::{Call, CallResult, Message, Messages, Round};
 use self::record::{
-    ARGUMENTS, CUT, DONE, Draft, FAILED, Header, ID, Kind, Nothing, RESULT, Record, Records, WRONG,
+    ARGUMENTS, DONE, Draft, FAILED, Header, ID, INVALID, RESULT, Record, RecordKind, Records,
 };
-use super::reply::{Content, Requested};
-use crate::json::{self, Value};
+use super::reply::{ModelText, RequestedCall};
+use crate::json::{Kind, Value};
 use crate::limits;
 use crate::log::warn;
-use crate::text::{Fill, MARK, Measure};
+use crate::text::{MARK, Measure};
 
-/// What stands in place of an answer that has no words: providers refuse messages without any.
+/// Replaces an empty answer: providers refuse empty messages.
 const NOTHING_SAID: &str = "(nothing said)";
 
-/// There is no room for it, even with everything dropped and cut that can be.
+/// Not enough space, even after evicting old turns and cutting results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
+pub struct HistoryFull;
 
-/// One conversation.
+/// The history of one conversation.
 #[derive(Debug)]
 pub struct History {
     bytes: [u8; limits::HISTORY],
     used: usize,
-    /// Where the current turn begins, the last one.
+    /// Where the current turn begins, which is the last one.
     current: usize,
-    /// Whether the current turn has no last words yet.
+    /// Whether the current turn has no final answer yet.
     is_open: bool,
-    /// The last number that an id was made of.
+    /// The number in the last generated id.
     last_id: u32,
 }
 
-// Lengths are counted in two bytes, and what is kept free fits.
+// Lengths are stored in two bytes; the marks fit into the reserved space.
 const _: () = assert!(limits::HISTORY <= u16::MAX as usize);
 const _: () = assert!(limits::RESULT_LEAST > MARK.len() && limits::ANSWER_LEAST > Header::SIZE + MARK.len());
 
 impl History {
-    /// Nothing was said.
+    /// An empty one.
     pub const fn new() -> Self {
         Self { bytes: [0; limits::HISTORY], used: 0, current: 0, is_open: false, last_id: 0 }
     }
@@ -67,29 +67,29 @@ impl History {
     /// The longest message that a turn can begin with.
     pub const LONGEST: usize = limits::HISTORY - limits::ANSWER_LEAST - Header::SIZE;
 
-    /// A turn begins with what a person says. One that was left open is closed first. If it does not fit, nothing is
-    /// dropped for it.
-    pub fn begin(&mut self, message: &dyn Display) -> Result<(), Full> {
-        let parts: [&dyn Display; 3] = [message, &Nothing, &Nothing];
-        let draft = Draft::new(Kind::User, parts, usize::MAX).ok_or(Full)?;
+    /// Begins a turn with a person's message. A turn that was left open is aborted first. If the message does not fit,
+    /// nothing changes.
+    pub fn begin(&mut self, message: &dyn Display) -> Result<(), HistoryFull> {
+        let parts: [&dyn Display; 3] = [message, &"", &""];
+        let draft = Draft::new(RecordKind::User, parts, usize::MAX).ok_or(HistoryFull)?;
         if draft.header.total() + limits::ANSWER_LEAST > limits::HISTORY {
-            return Err(Full);
+            return Err(HistoryFull);
         }
-        self.give_up(None, "");
+        self.abort(None, "");
         self.current = self.used;
         self.is_open = true;
         self.append(&draft)
     }
 
-    /// The model asks for calls, perhaps with a few words beside them. All of them are kept, or none.
-    pub fn request<'a>(
+    /// Adds the calls that the model asks for, and the text beside them. All of them are added, or none.
+    pub fn add_calls<'a>(
         &mut self,
         iteration: u8,
-        beside: Content<'_>,
-        calls: impl Iterator<Item = Requested<'a>>,
-    ) -> Result<(), Full> {
+        beside: ModelText<'_>,
+        calls: impl Iterator<Item = RequestedCall<'a>>,
+    ) -> Result<(), HistoryFull> {
         let before = self.turn().count();
-        let added = self.try_request(iteration, beside, calls);
+        let added = self.try_add_calls(iteration, beside, calls);
         if added.is_err()
             && let Some(first) = self.turn().nth(before).map(|record| record.at)
         {
@@ -98,43 +98,42 @@ impl History {
         added
     }
 
-    fn try_request<'a>(
+    fn try_add_calls<'a>(
         &mut self,
         iteration: u8,
-        beside: Content<'_>,
-        calls: impl Iterator<Item = Requested<'a>>,
-    ) -> Result<(), Full> {
+        beside: ModelText<'_>,
+        calls: impl Iterator<Item = RequestedCall<'a>>,
+    ) -> Result<(), HistoryFull> {
         if !beside.is_blank() {
-            let parts: [&dyn Display; 3] = [&beside, &Nothing, &Nothing];
-            self.append(&Draft::new(Kind::Said, parts, limits::RESULT).ok_or(Full)?)?;
+            let parts: [&dyn Display; 3] = [&beside, &"", &""];
+            self.append(&Draft::new(RecordKind::Assistant, parts, limits::RESULT).ok_or(HistoryFull)?)?;
         }
         for call in calls {
             let id = self.id(&call);
             let name = ToolName(call.name);
             let draft = |arguments, flags| {
-                let mut draft = Draft::new(Kind::Call, [&id, &name, arguments], usize::MAX).ok_or(Full)?;
+                let mut draft =
+                    Draft::new(RecordKind::Call, [&id, &name, arguments], usize::MAX).ok_or(HistoryFull)?;
                 draft.header.iteration = iteration;
                 draft.header.flags = flags;
                 Ok(draft)
             };
-            // Nothing else is to be forgotten for arguments that no tool can have meant.
+            // No older turn is evicted for arguments that no tool takes.
             if Measure::Plain.length(&call.arguments) > limits::RESULT {
-                self.append(&draft(&Wrong(&call.arguments), WRONG)?)?;
+                self.append(&draft(&QuotedArguments(&call.arguments), INVALID)?)?;
                 continue;
             }
             self.append(&draft(&call.arguments, 0)?)?;
-            // Only now that they are decoded can they be looked at.
-            let Some(record) = self.turn().last() else { return Err(Full) };
+            // They can be parsed only once they are decoded.
+            let Some(record) = self.turn().last() else { return Err(HistoryFull) };
             let arguments = record.part(ARGUMENTS);
             let is_blank = arguments.trim().is_empty();
-            let is_object = match Value::parse(arguments.as_bytes()) {
-                Ok(value) => value.kind() == json::Kind::Object,
-                Err(_) => false,
-            };
+            let is_object =
+                Value::parse(arguments.as_bytes()).is_ok_and(|value| value.kind() == Kind::Object);
             if !is_object {
                 self.used = record.at;
-                let wrong = Wrong(&call.arguments);
-                let draft = if is_blank { draft(&"{}", 0)? } else { draft(&wrong, WRONG)? };
+                let quoted = QuotedArguments(&call.arguments);
+                let draft = if is_blank { draft(&"{}", 0)? } else { draft(&quoted, INVALID)? };
                 self.append(&draft)?;
             }
         }
@@ -146,13 +145,13 @@ impl History {
         self.turn().find(Record::is_pending).map(Call::new)
     }
 
-    /// The result of the [pending](Self::pending) call. What does not fit is cut.
-    pub fn answer(&mut self, result: &str, is_error: bool) {
+    /// Sets the result of the [pending](Self::pending) call. What does not fit is cut.
+    pub fn set_result(&mut self, result: &str, is_error: bool) {
         let wanted = result.len().min(limits::RESULT);
         let can_have = self.make_room(wanted.saturating_sub(limits::RESULT_LEAST));
         let Some(call) = self.turn().find(Record::is_pending) else { return };
-        // What was kept free for this result.
-        let most = self.room() + limits::RESULT_LEAST;
+        // With the space that was reserved for this result.
+        let most = self.free() + limits::RESULT_LEAST;
         let length = if can_have.is_ok() { wanted } else { wanted.min(most) };
         let (at, start, mut header) = (call.at, call.end(), call.header);
         header.flags |= DONE;
@@ -160,39 +159,40 @@ impl History {
             header.flags |= FAILED;
         }
         if length < result.len() {
-            header.flags |= CUT;
             warn!("chat: a result of {} bytes is cut to {}", result.len(), length);
         }
         // It is at most `limits::RESULT`.
         header.lengths[RESULT] = length as u16;
         self.bytes.copy_within(start..self.used, start + length);
         self.used += length;
-        self.fill(start, length, &result);
+        if let Some(room) = self.bytes.get_mut(start..start + length) {
+            record::fill(room, &result);
+        }
         self.rewrite(at, &header);
     }
 
-    /// The last words of the turn. What does not fit is cut.
-    pub fn say(&mut self, words: &dyn Display) {
+    /// Ends the turn with its final answer. What does not fit is cut.
+    pub fn set_answer(&mut self, answer: &dyn Display) {
         if !self.is_open {
             return;
         }
-        let most = match self.make_room(self.to_say(words).saturating_sub(limits::ANSWER_LEAST)) {
+        let most = match self.make_room(answer_size(answer).saturating_sub(limits::ANSWER_LEAST)) {
             Ok(()) => limits::RESULT,
-            Err(Full) => self.room() + limits::ANSWER_LEAST - Header::SIZE,
+            Err(HistoryFull) => self.free() + limits::ANSWER_LEAST - Header::SIZE,
         };
-        let draft = Draft::new(Kind::Said, [words, &Nothing, &Nothing], most.min(limits::RESULT));
+        let draft = Draft::new(RecordKind::Assistant, [answer, &"", &""], most.min(limits::RESULT));
         let Some(draft) = draft else { return };
         let draft = match draft.header.length(record::TEXT) {
-            0 => Draft::new(Kind::Said, [&NOTHING_SAID, &Nothing, &Nothing], most).unwrap_or(draft),
+            0 => Draft::new(RecordKind::Assistant, [&NOTHING_SAID, &"", &""], most).unwrap_or(draft),
             _ => draft,
         };
         self.is_open = false;
         self.put(&draft);
     }
 
-    /// Ends a turn that has no answer. If nothing was called in it, it is forgotten. Otherwise the calls that have no
-    /// result get one that says so, `running` for the one that was being run, and `words` are the last.
-    pub fn give_up(&mut self, running: Option<&str>, words: &str) {
+    /// Ends a turn without the model's answer. If it made no calls, it is removed. Otherwise each pending call gets an
+    /// error as its result, `running` for the one that was being run, and `answer` is the final answer.
+    pub fn abort(&mut self, running: Option<&str>, answer: &str) {
         if !self.is_open {
             return;
         }
@@ -204,29 +204,24 @@ impl History {
         }
         let mut result = running.unwrap_or(NOT_RUN);
         while self.pending().is_some() {
-            self.answer(result, true);
+            self.set_result(result, true);
             result = NOT_RUN;
         }
-        self.say(&words);
+        self.set_answer(&answer);
     }
 
-    /// Everything that was said, oldest first.
-    pub fn messages(&self) -> Messages<'_> {
-        self.messages_after(0)
-    }
-
-    /// What was said after so many of the oldest turns.
+    /// The messages after so many of the oldest turns, oldest first.
     pub fn messages_after(&self, turns: usize) -> Messages<'_> {
-        let mut begins = self.records(0).filter(|record| record.header.kind == Kind::User);
+        let mut begins = self.records(0).filter(|record| record.header.kind == RecordKind::User);
         Messages::new(self.records(begins.nth(turns).map_or(self.used, |record| record.at)))
     }
 
-    /// How many turns there are, with the one that is going on.
+    /// The number of turns, with the current one.
     pub fn turns(&self) -> usize {
-        self.records(0).filter(|record| record.header.kind == Kind::User).count()
+        self.records(0).filter(|record| record.header.kind == RecordKind::User).count()
     }
 
-    /// The calls of the current turn that have a result, in the order in which they were made.
+    /// The calls of the current turn that have a result, in order.
     pub fn calls(&self) -> impl Iterator<Item = Call<'_>> + Clone {
         self.turn().filter(|record| record.has(DONE)).map(Call::new)
     }
@@ -239,25 +234,25 @@ impl History {
         self.records(self.current)
     }
 
-    /// What is free, apart from what is kept so for results and last words to come.
-    fn room(&self) -> usize {
+    /// Free space that is not reserved for results and the final answer.
+    fn free(&self) -> usize {
         let pending = self.turn().filter(Record::is_pending).count();
-        let kept = pending * limits::RESULT_LEAST + limits::ANSWER_LEAST;
-        limits::HISTORY.saturating_sub(self.used + kept)
+        let reserved = pending * limits::RESULT_LEAST + limits::ANSWER_LEAST;
+        limits::HISTORY.saturating_sub(self.used + reserved)
     }
 
-    fn make_room(&mut self, wanted: usize) -> Result<(), Full> {
-        while self.room() < wanted {
-            if !self.drop_oldest() && !self.cut_longest() {
-                return Err(Full);
+    fn make_room(&mut self, wanted: usize) -> Result<(), HistoryFull> {
+        while self.free() < wanted {
+            if !self.evict_oldest() && !self.cut_longest() {
+                return Err(HistoryFull);
             }
         }
         Ok(())
     }
 
-    /// Drops the oldest turn, if it is not the current one.
-    fn drop_oldest(&mut self) -> bool {
-        let next = self.records(0).skip(1).find(|record| record.header.kind == Kind::User);
+    /// Evicts the oldest turn, unless it is the current one.
+    fn evict_oldest(&mut self) -> bool {
+        let next = self.records(0).skip(1).find(|record| record.header.kind == RecordKind::User);
         let end = next.map_or(self.current, |record| record.at).min(self.current);
         self.bytes.copy_within(end..self.used, 0);
         self.used -= end;
@@ -282,19 +277,18 @@ impl History {
         self.bytes.copy_within(start + old..self.used, end);
         self.used -= start + old - end;
         header.lengths[RESULT] = (end - start) as u16;
-        header.flags |= CUT;
         self.rewrite(at, &header);
         true
     }
 
-    /// Whether a character begins here, or the bytes end.
+    /// Whether a character begins at this byte, or the buffer ends.
     fn is_boundary(&self, at: usize) -> bool {
         self.bytes.get(at).is_none_or(|byte| byte & 0xC0 != 0x80)
     }
 
-    fn append(&mut self, draft: &Draft<'_>) -> Result<(), Full> {
-        // A call will want a result.
-        let result = if draft.header.kind == Kind::Call { limits::RESULT_LEAST } else { 0 };
+    fn append(&mut self, draft: &Draft<'_>) -> Result<(), HistoryFull> {
+        // A call reserves space for its result.
+        let result = if draft.header.kind == RecordKind::Call { limits::RESULT_LEAST } else { 0 };
         self.make_room(draft.header.total() + result)?;
         self.put(draft);
         Ok(())
@@ -314,32 +308,19 @@ impl History {
         }
     }
 
-    fn fill(&mut self, start: usize, length: usize, text: &dyn Display) {
-        if let Some(rest) = self.bytes.get_mut(start..start + length) {
-            rest.fill(b' ');
-            // It was measured, and is cut if it must be.
-            let _ = Measure::Plain.write(text, length, &mut Fill { rest });
-        }
-    }
-
-    /// Bytes that last words take.
-    fn to_say(&self, words: &dyn Display) -> usize {
-        Header::SIZE + Measure::Plain.length(words).clamp(NOTHING_SAID.len(), limits::RESULT)
-    }
-
-    /// The id of a new call: its own, if every provider takes it and no other call has it.
-    fn id<'a>(&mut self, call: &Requested<'a>) -> Id<'a> {
-        let is_taken = |id: &Id<'_>| {
-            let calls = self.records(0).filter(|record| record.header.kind == Kind::Call);
+    /// The id of a new call: the model's, if every provider accepts it and no other call has it.
+    fn id<'a>(&mut self, call: &RequestedCall<'a>) -> CallId<'a> {
+        let is_taken = |id: &CallId<'_>| {
+            let calls = self.records(0).filter(|record| record.header.kind == RecordKind::Call);
             calls.into_iter().any(|record| id.is(record.part(ID)))
         };
-        if let Some(id) = call.id.and_then(Id::given).filter(|id| !is_taken(id)) {
+        if let Some(id) = call.id.and_then(CallId::given).filter(|id| !is_taken(id)) {
             return id;
         }
         let mut number = self.last_id;
         loop {
             number = number.wrapping_add(1);
-            let id = Id::Made(number);
+            let id = CallId::Generated(number);
             // There are fewer calls than numbers.
             if !is_taken(&id) {
                 self.last_id = number;
@@ -349,5 +330,10 @@ impl History {
     }
 }
 
-/// What a model reads of a call that was never made.
+/// The size of a final answer's record.
+fn answer_size(answer: &dyn Display) -> usize {
+    Header::SIZE + Measure::Plain.length(answer).clamp(NOTHING_SAID.len(), limits::RESULT)
+}
+
+/// The result of a call that was never run.
 const NOT_RUN: &str = r#"{"success":false,"error":"Not run: the turn ended before"}"#;

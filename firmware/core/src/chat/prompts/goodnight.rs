@@ -1,6 +1,6 @@
 //! `@goodnight`: everything off for the night. (A prompt's parts are explained in this folder's README.md.)
 
-use super::{Direct, Prompt};
+use super::{Prompt, PromptTool};
 use crate::tool::Example;
 
 pub(super) static PROMPT: Prompt = Prompt {
@@ -20,5 +20,5 @@ pub(super) static PROMPT: Prompt = Prompt {
                heating. Then tell me in one or two sentences what you switched off, what failed, and what is still open \
                or running. The hub's clock says: {{tool_result}}",
     without_args: "(no exceptions)",
-    tool: Some(Direct { handler: "datetime", arguments: "{}" }),
+    tool: Some(PromptTool { handler: "datetime", arguments: "{}" }),
 };

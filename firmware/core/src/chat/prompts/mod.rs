@@ -1,7 +1,7 @@
-//! Prompts: messages that a person calls by a name, `@name arg …`. `README.md` in this folder is the template for a new one.
+//! Prompts: messages that a person calls by name, `@name arg …`. `README.md` in this folder is the template for a new one.
 //!
-//! What the person said is replaced by the prompt's text with the arguments in it, and that is what the model reads. A
-//! prompt may have a tool run before: through the tool's handler itself, without prefix, log or result object.
+//! The prompt's text, with the arguments in it, replaces the person's message. A prompt may run a tool first: through the
+//! tool's handler itself, without prefix, log or result object.
 
 mod explain;
 mod goodnight;
@@ -19,41 +19,40 @@ pub static PROMPTS: [&Prompt; 3] = [&status::PROMPT, &goodnight::PROMPT, &explai
 /// A prompt, declared as a `static` in a file of its own.
 #[derive(Debug)]
 pub struct Prompt {
-    /// As a person calls it, without `@`.
+    /// Without `@`.
     pub name: &'static str,
     /// What it is for. The first line says it in about fifty characters.
     pub description: &'static str,
-    /// What `*args` stands for.
+    /// What `*args` means.
     pub args: &'static str,
-    /// How it is called in general.
+    /// The general forms of a call.
     pub usage: &'static str,
-    /// Calls with real arguments, each with what it shows.
+    /// Calls with real arguments, each with an explanation.
     pub examples: &'static [Example],
-    /// What the model reads. `{{args}}` stands for all arguments, `{{1}}` for the first, `{{tool_result}}` for what the
-    /// tool says.
+    /// What the model reads. `{{args}}` are all arguments, `{{1}}` is the first, `{{tool_result}}` is the tool's result.
     pub template: &'static str,
-    /// What `{{args}}` stands for if there are none.
+    /// The value of `{{args}}` if there are none.
     pub without_args: &'static str,
-    /// What is run before.
-    pub tool: Option<Direct>,
+    /// The tool to run first.
+    pub tool: Option<PromptTool>,
 }
 
-/// A tool that a prompt runs by itself.
+/// A tool that a prompt runs.
 #[derive(Debug)]
-pub struct Direct {
+pub struct PromptTool {
     /// The name of its handler, as [`Handlers::run`](crate::tool::Handlers::run) knows it.
     pub handler: &'static str,
     arguments: &'static str,
 }
 
-impl Direct {
-    /// What it is run with.
+impl PromptTool {
+    /// The arguments of the call.
     pub fn arguments(&self) -> Value<'static> {
         Value::parse(self.arguments.as_bytes()).unwrap_or(Value::EMPTY_OBJECT)
     }
 }
 
-/// There is no such prompt. Shown, it says which there are.
+/// There is no such prompt. Displayed, it lists the known ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownPrompt;
 
@@ -66,16 +65,16 @@ impl Display for UnknownPrompt {
 
 impl core::error::Error for UnknownPrompt {}
 
-/// A prompt that was called.
+/// A call of a prompt.
 #[derive(Clone, Copy, Debug)]
 pub struct Invocation<'a> {
-    /// Which.
+    /// The prompt.
     pub prompt: &'static Prompt,
     args: &'a str,
 }
 
 impl<'a> Invocation<'a> {
-    /// Looks whether a message calls a prompt. `None` if it does not begin with `@` and a name.
+    /// The call in a message. `None` if it does not begin with `@` and a name.
     pub fn find(message: &'a str) -> Result<Option<Self>, UnknownPrompt> {
         let Some(call) = message.trim_start().strip_prefix('@') else { return Ok(None) };
         let is_name = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
@@ -89,7 +88,7 @@ impl<'a> Invocation<'a> {
         prompt.map(|prompt| Some(Self { prompt, args })).ok_or(UnknownPrompt)
     }
 
-    /// The arguments in order. One in quotes may have white space in it.
+    /// The arguments in order. Quotes enclose one with white space.
     pub fn args(&self) -> impl Iterator<Item = &'a str> + Clone + use<'a> {
         let mut rest = self.args;
         core::iter::from_fn(move || {
@@ -102,21 +101,20 @@ impl<'a> Invocation<'a> {
         })
     }
 
-    /// What the model reads instead of the call. `tool_result` is what the prompt's tool says, if it has one.
+    /// What the model reads instead of the call. `tool_result` is the result of the prompt's tool, if it has one.
     pub const fn expand(self, tool_result: &'a str) -> Expanded<'a> {
         Expanded { invocation: self, tool_result }
     }
 }
 
-/// What is in the quotes at the beginning, and what follows them. Quotes that do not close, or not at the end of a word,
-/// are none.
+/// The text in the quotes at the beginning, and the rest. `None` if they do not close, or not at the end of a word.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
     let (inside, after) = text.get(1..)?.split_once(quote)?;
     (after.is_empty() || after.starts_with(char::is_whitespace)).then_some((inside, after))
 }
 
-/// A prompt with its arguments in place, as a text.
+/// A prompt's text with the arguments in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Expanded<'a> {
     invocation: Invocation<'a>,
@@ -124,7 +122,7 @@ pub struct Expanded<'a> {
 }
 
 impl Expanded<'_> {
-    fn look(&self, name: &str, out: &mut dyn Write) -> Result<bool, fmt::Error> {
+    fn write_value(&self, name: &str, out: &mut dyn Write) -> Result<bool, fmt::Error> {
         let mut args = self.invocation.args();
         match (name, name.parse::<usize>()) {
             ("tool_result", _) => out.write_str(self.tool_result)?,
@@ -132,8 +130,8 @@ impl Expanded<'_> {
                 out.write_str(self.invocation.prompt.without_args)?;
             }
             ("args", _) => {
-                for (place, argument) in args.enumerate() {
-                    out.write_str(if place > 0 { " " } else { "" })?;
+                for (index, argument) in args.enumerate() {
+                    out.write_str(if index > 0 { " " } else { "" })?;
                     out.write_str(argument)?;
                 }
             }
@@ -146,12 +144,12 @@ impl Expanded<'_> {
 
 impl Display for Expanded<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let look = |name: &str, out: &mut dyn Write| self.look(name, out);
-        template::render(&mut self.invocation.prompt.template.chars(), &look, &mut |_| {}, f)
+        let lookup = |name: &str, out: &mut dyn Write| self.write_value(name, out);
+        template::render(&mut self.invocation.prompt.template.chars(), &lookup, &mut |_| {}, f)
     }
 }
 
-/// Writes what a prompt is: four labelled sections, always in the same order.
+/// Writes a prompt's documentation: four labelled sections, always in the same order.
 pub fn describe(prompt: &Prompt, out: &mut dyn Write) -> fmt::Result {
     let Prompt { name, description, args, usage, .. } = prompt;
     write!(out, "## Description\n\n{description}\n\n")?;

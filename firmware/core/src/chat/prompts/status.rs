@@ -1,6 +1,6 @@
 //! `@status`: how things are at home. (A prompt's parts are explained in this folder's README.md.)
 
-use super::{Direct, Prompt};
+use super::{Prompt, PromptTool};
 use crate::tool::Example;
 
 pub(super) static PROMPT: Prompt = Prompt {
@@ -17,5 +17,5 @@ pub(super) static PROMPT: Prompt = Prompt {
                sum up in a few sentences what is on, what is open, and what does not answer. The hub's clock says: \
                {{tool_result}}",
     without_args: "the whole home",
-    tool: Some(Direct { handler: "datetime", arguments: "{}" }),
+    tool: Some(PromptTool { handler: "datetime", arguments: "{}" }),
 };

@@ -1,27 +1,27 @@
-//! Anthropic's Messages.
+//! Anthropic's Messages API.
 //!
-//! The system prompt stands beside the messages; what was said is in blocks; all results of one round go into one message
-//! of the person's.
+//! The system prompt is a member beside the messages; a message is a list of blocks; all results of one round go into one
+//! message of the user.
 
 use super::{Ask, ProviderError, open_message, write_message};
 use crate::chat::history::{Message, Round};
-use crate::chat::reply::{Arguments, Content, Finish, Reply, Requested};
+use crate::chat::reply::{Arguments, FinishReason, ModelReply, ModelText, RequestedCall};
 use crate::json::{Bracket, Kind, Value, Writer};
 use crate::tool::Format;
 
-/// Why it stops, in its words.
-const FINISH: [(&str, Finish<'static>); 5] = [
-    ("end_turn", Finish::Stop),
-    ("stop_sequence", Finish::Stop),
-    ("tool_use", Finish::ToolCalls),
-    ("max_tokens", Finish::Length),
-    ("model_context_window_exceeded", Finish::Length),
+/// Its stop reasons.
+const FINISH: [(&str, FinishReason<'static>); 5] = [
+    ("end_turn", FinishReason::Stop),
+    ("stop_sequence", FinishReason::Stop),
+    ("tool_use", FinishReason::ToolCalls),
+    ("max_tokens", FinishReason::Length),
+    ("model_context_window_exceeded", FinishReason::Length),
 ];
 
 pub(super) fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Format {
     out.field("max_tokens", ask.settings.max_tokens);
     if let Some(temperature) = ask.settings.temperature {
-        // Others go further. Newer models take no temperature at all, and say so.
+        // Other providers allow up to 2. Newer models reject any temperature with an error.
         out.field("temperature", temperature.min(1.0));
     }
     if let Some(thinking) = ask.settings.thinking {
@@ -37,7 +37,7 @@ pub(super) fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Format {
     for message in ask.messages() {
         match message {
             Message::User(text) => write_message("user", text, out),
-            Message::Said(text) => write_message("assistant", text, out),
+            Message::Assistant(text) => write_message("assistant", text, out),
             Message::Round(_) if ask.tools.is_none() => {}
             Message::Round(round) => write_round(&round, out),
         }
@@ -71,11 +71,11 @@ fn write_round(round: &Round<'_>, out: &mut Writer<'_>) {
     for call in round.calls() {
         let block = open_block("tool_result", out);
         out.field("tool_use_id", call.id);
-        // An empty text is refused.
-        if !call.result().is_empty() {
-            out.field("content", call.result());
+        // The API rejects an empty text.
+        if !call.result_text().is_empty() {
+            out.field("content", call.result_text());
         }
-        if call.outcome.is_none_or(|outcome| outcome.is_error) {
+        if call.result.is_none_or(|result| result.is_error) {
             out.field("is_error", true);
         }
         out.close(block);
@@ -90,16 +90,17 @@ fn open_block(kind: &str, out: &mut Writer<'_>) -> Bracket {
     block
 }
 
-pub(super) fn read(body: Value<'_>) -> Result<Reply<'_>, ProviderError<'_>> {
+pub(super) fn read(body: Value<'_>) -> Result<ModelReply<'_>, ProviderError<'_>> {
     let content = body.get("content").filter(|content| content.kind() == Kind::Array);
     let content = content.ok_or(ProviderError::Lacks("an array 'content'"))?;
-    let reply = Reply { content: Content(content), finish: Finish::Stop, calls: (content, call) };
+    let reply =
+        ModelReply { content: ModelText(content), finish: FinishReason::Stop, calls: (content, call) };
     Ok(reply.finished(body.get("stop_reason"), &FINISH))
 }
 
-fn call(block: Value<'_>) -> Option<Requested<'_>> {
+fn call(block: Value<'_>) -> Option<RequestedCall<'_>> {
     block.get("type")?.as_text().filter(|kind| *kind == *"tool_use")?;
-    Some(Requested {
+    Some(RequestedCall {
         id: block.get("id").and_then(|id| id.as_text()),
         name: block.get("name")?.as_text()?,
         arguments: Arguments::read(block.get("input")),

@@ -1,7 +1,7 @@
-//! Those who provide models: how each wants to be asked, and how it answers.
+//! The wire formats of the model providers: the body of a request, and the body of a reply.
 //!
-//! One file each, which alone knows its wire format, and knows nothing of how a tool is run. [`write()`] and [`read`]
-//! choose by the [`Provider`].
+//! Each format is in a file of its own, which knows nothing of how a tool is run. [`write()`] and [`read`] choose by the
+//! [`Provider`].
 
 mod anthropic;
 mod ollama;
@@ -10,24 +10,22 @@ mod openai;
 use core::fmt::{self, Display};
 
 use super::history::{Call, History, Message, Messages};
-use super::reply::{Arguments, Reply, Requested};
+use super::reply::{Arguments, ModelReply, RequestedCall};
 use super::settings::TurnSettings;
 use crate::json::{self, Bracket, Kind, Overflow, Text, Value, Writer};
 use crate::limits;
 use crate::log::{debug, warn};
 use crate::tool::{Format, Name, Registry};
 
-/// Who provides the model.
-///
-/// The first is all zeros, and so is a new hub's memory.
+/// The provider of a model. The first one is all zeros, as a new hub's memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Provider {
-    /// Anthropic's Messages.
+    /// Anthropic's Messages API.
     Anthropic,
-    /// OpenAI's chat completions, and whoever follows them.
+    /// OpenAI's chat completions API, and compatible servers.
     OpenAi,
-    /// Ollama's chat.
+    /// Ollama's chat API.
     Ollama,
 }
 
@@ -45,23 +43,23 @@ impl Provider {
     }
 }
 
-/// What a model is asked.
+/// A question to a model.
 #[derive(Clone, Copy)]
 pub struct Ask<'a> {
     /// The settings of the running turn.
     pub settings: &'a TurnSettings,
-    /// What was said, up to now.
+    /// What was said so far.
     pub history: &'a History,
     /// How many of its oldest turns are left out.
     pub forgotten: usize,
-    /// The tools to offer, of which the settings may allow some only. Without them the calls of earlier turns are left
-    /// out too: providers refuse calls of tools that are not there.
+    /// The tools to offer, as far as the settings allow them. Without tools, earlier calls are left out too: providers
+    /// reject calls of tools that are not declared.
     pub tools: Option<&'a Registry>,
 }
 
 impl<'a> Ask<'a> {
-    /// The question after what was said so far. It has tools only if there are some that the settings allow: they may
-    /// all have left in the middle of the turn.
+    /// The next question. It offers tools only if the settings allow one that is registered: tools may disappear in the
+    /// middle of a turn.
     pub fn new(settings: &'a TurnSettings, history: &'a History, registry: &'a Registry) -> Self {
         let tools = settings.tools.has_some(registry).then_some(registry);
         Self { settings, history, forgotten: 0, tools }
@@ -72,8 +70,8 @@ impl<'a> Ask<'a> {
     }
 }
 
-/// Writes the whole question into `buffer`, and returns its length. If it does not fit with all tools, then with
-/// `all_tools` there is `None`; otherwise the oldest turns are left out, and at last tools.
+/// Writes the whole question into `buffer`, and returns its length. If it does not fit, the oldest turns are left out,
+/// and then tools; with `all_tools`, it returns `None` instead.
 pub fn write_to_fit(mut ask: Ask<'_>, all_tools: bool, buffer: &mut [u8]) -> Option<usize> {
     loop {
         let mut writer = Writer::new(buffer);
@@ -85,7 +83,7 @@ pub fn write_to_fit(mut ask: Ask<'_>, all_tools: bool, buffer: &mut [u8]) -> Opt
         if all_tools {
             break None;
         }
-        // Old turns matter less than what can be done now.
+        // Old turns matter less than tools.
         let left = ask.history.turns().saturating_sub(ask.forgotten);
         if left > 1 {
             ask.forgotten += left.div_ceil(4);
@@ -98,7 +96,7 @@ pub fn write_to_fit(mut ask: Ask<'_>, all_tools: bool, buffer: &mut [u8]) -> Opt
     }
 }
 
-/// Writes the body of a request. If not all tools fit, the last one that did is returned; the others are left out.
+/// Writes the body of a request. If not all tools fit, the rest is left out, and the last one that fits is returned.
 pub fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Result<Option<Name>, Overflow> {
     let body = out.open();
     out.field("model", &*ask.settings.model);
@@ -107,18 +105,18 @@ pub fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Result<Option<Name>, Overfl
         Provider::OpenAi => openai::write(ask, out),
         Provider::Ollama => ollama::write(ask, out),
     };
-    // At the end, since they take what room is left.
+    // Last, since they fill the space that is left.
     let last = ask.tools.and_then(|registry| write_tools(format, registry, ask.settings, out));
     out.close(body);
     if out.overflowed() { Err(Overflow) } else { Ok(last) }
 }
 
-/// Reads the body of a reply, whatever it is.
-pub fn read<'a>(provider: Provider, body: &'a [u8]) -> Result<Reply<'a>, ProviderError<'a>> {
+/// Reads the body of a reply.
+pub fn read<'a>(provider: Provider, body: &'a [u8]) -> Result<ModelReply<'a>, ProviderError<'a>> {
     let body = Value::parse(body).map_err(ProviderError::NotJson)?;
-    // The relay and all providers agree on that name.
+    // The relay and all providers use this name.
     if let Some(error) = body.get("error").filter(|error| error.kind() != Kind::Null) {
-        return Err(ProviderError::told(error));
+        return Err(ProviderError::reported(error));
     }
     match provider {
         Provider::Anthropic => anthropic::read(body),
@@ -127,65 +125,66 @@ pub fn read<'a>(provider: Provider, body: &'a [u8]) -> Result<Reply<'a>, Provide
     }
 }
 
-/// What kept the relay from bringing a reply.
+/// Why the relay has no reply of the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum RelayError {
     /// The provider took too long.
-    Late,
-    /// The provider was not reached, or the relay itself had no time for it.
-    Away,
-    /// The reply is more than the hub takes.
-    Large,
-    /// The reply broke off, or makes no sense.
-    Garbled,
+    Timeout,
+    /// The provider was not reached, or the relay is overloaded.
+    Unavailable,
+    /// The reply is larger than the hub can receive.
+    TooLarge,
+    /// The reply is incomplete or malformed.
+    Malformed,
 }
 
-impl Trouble {
-    /// In the relay's words.
-    const WORDS: [(&str, Self); 4] = [
-        ("timeout", Self::Late),
-        ("unavailable", Self::Away),
-        ("too_large", Self::Large),
-        ("malformed", Self::Garbled),
+impl RelayError {
+    /// With their names on the wire.
+    const NAMES: [(&str, Self); 4] = [
+        ("timeout", Self::Timeout),
+        ("unavailable", Self::Unavailable),
+        ("too_large", Self::TooLarge),
+        ("malformed", Self::Malformed),
     ];
 }
 
-/// Why there is no reply.
+/// Why a body is not a model's reply.
 #[derive(Clone, Copy, Debug)]
 pub enum ProviderError<'a> {
-    /// The relay has no reply of the provider's.
+    /// The relay reports an error.
     Relay {
-        /// Why not.
-        trouble: Trouble,
-        /// The same in the relay's words.
+        /// Which.
+        error: RelayError,
+        /// The relay's message.
         message: Option<Text<'a>>,
     },
-    /// The provider says what went wrong.
-    Told {
-        /// The HTTP status, if that is told.
+    /// The provider reports an error.
+    Reported {
+        /// The HTTP status.
         status: Option<u16>,
-        /// The provider's own word for it.
+        /// The provider's error type.
         kind: Option<Text<'a>>,
-        /// The provider's own words.
+        /// The provider's message.
         message: Option<Text<'a>>,
     },
-    /// What came is not JSON.
+    /// The body is not JSON.
     NotJson(json::Error),
-    /// What came has no such member, or one of another kind.
+    /// The body lacks this member, or it has another type.
     Lacks(&'static str),
 }
 
 impl<'a> ProviderError<'a> {
-    /// From an object with `message` and perhaps `status` or `code`, and `type`; or from a text. The relay says in `relay`
-    /// what it speaks of in its own name.
-    fn told(error: Value<'a>) -> Self {
+    /// From an object with `message` and perhaps `status` or `code`, and `type`; or from a text. The relay's own errors
+    /// have a member `relay`.
+    fn reported(error: Value<'a>) -> Self {
         let text = |name| error.get(name).and_then(|value| value.as_text());
-        let trouble = text("relay").and_then(|relay| Trouble::WORDS.iter().find(|(word, _)| relay == **word));
-        if let Some((_, trouble)) = trouble {
-            return Self::Relay { trouble: *trouble, message: text("message") };
+        let relay =
+            text("relay").and_then(|relay| RelayError::NAMES.iter().find(|(name, _)| relay == **name));
+        if let Some((_, error)) = relay {
+            return Self::Relay { error: *error, message: text("message") };
         }
         let number = |name| error.get(name)?.as_i64()?.try_into().ok();
-        Self::Told {
+        Self::Reported {
             status: number("status").or_else(|| number("code")),
             kind: text("type").or_else(|| text("code")),
             message: error.as_text().or_else(|| text("message")),
@@ -200,7 +199,7 @@ impl Display for ProviderError<'_> {
                 write!(f, "{}", message.excerpt::<{ limits::REFUSAL }>())
             }
             Self::Relay { message: None, .. } => f.write_str("the relay has no reply, and does not say why"),
-            Self::Told { status, kind, message } => {
+            Self::Reported { status, kind, message } => {
                 f.write_str("the provider reports an error")?;
                 if let Some(status) = status {
                     write!(f, " {status}")?;
@@ -228,7 +227,7 @@ fn write_tools(
     settings: &TurnSettings,
     out: &mut Writer<'_>,
 ) -> Option<Name> {
-    // Going back below would forget that something did not fit.
+    // `rewind` below would clear the overflow.
     if out.overflowed() {
         return None;
     }
@@ -245,17 +244,17 @@ fn write_tools(
     last
 }
 
-/// How a provider that takes all messages in one flat list wants the parts that have to do with calls.
+/// How a provider with one flat list of messages writes calls and results.
 struct Flat {
     /// Writes a call as a value.
     call: fn(&Call<'_>, &mut Writer<'_>),
-    /// Writes the members of a result that say whose it is.
+    /// Writes the members of a result that name its call.
     result: fn(&Call<'_>, &mut Writer<'_>),
-    /// What a model says that says nothing; `null` if that is nothing too.
-    silence: Option<&'static str>,
+    /// The `content` of calls without text; `null` if `None`.
+    empty_content: Option<&'static str>,
 }
 
-/// Writes the member `messages`: the system prompt, and what was said.
+/// Writes the member `messages`, with the system prompt first.
 fn write_flat(ask: &Ask<'_>, flat: &Flat, out: &mut Writer<'_>) {
     out.key("messages");
     let list = out.open_array();
@@ -265,11 +264,11 @@ fn write_flat(ask: &Ask<'_>, flat: &Flat, out: &mut Writer<'_>) {
     for message in ask.messages() {
         match message {
             Message::User(text) => write_message("user", text, out),
-            Message::Said(text) => write_message("assistant", text, out),
+            Message::Assistant(text) => write_message("assistant", text, out),
             Message::Round(_) if ask.tools.is_none() => {}
             Message::Round(round) => {
                 let message = open_message("assistant", out);
-                match round.text.or(flat.silence) {
+                match round.text.or(flat.empty_content) {
                     Some(text) => out.field("content", text),
                     None => out.field("content", Value::NULL),
                 }
@@ -281,7 +280,7 @@ fn write_flat(ask: &Ask<'_>, flat: &Flat, out: &mut Writer<'_>) {
                 for call in round.calls() {
                     let message = open_message("tool", out);
                     (flat.result)(&call, out);
-                    out.field("content", call.result());
+                    out.field("content", call.result_text());
                     out.close(message);
                 }
             }
@@ -290,7 +289,7 @@ fn write_flat(ask: &Ask<'_>, flat: &Flat, out: &mut Writer<'_>) {
     out.close(list);
 }
 
-/// Writes a message that is nothing but words.
+/// Writes a message with text alone.
 fn write_message(role: &str, text: &str, out: &mut Writer<'_>) {
     let message = open_message(role, out);
     out.field("content", text);
@@ -303,10 +302,10 @@ fn open_message(role: &str, out: &mut Writer<'_>) -> Bracket {
     message
 }
 
-/// Reads a call of a flat list, in which it is a function with a name and arguments.
-fn read_call(item: Value<'_>) -> Option<Requested<'_>> {
+/// Reads a call of a flat list: a `function` with a name and arguments.
+fn read_call(item: Value<'_>) -> Option<RequestedCall<'_>> {
     let function = item.get("function")?;
-    Some(Requested {
+    Some(RequestedCall {
         id: item.get("id").and_then(|id| id.as_text()),
         name: function.get("name")?.as_text()?,
         arguments: Arguments::read(function.get("arguments")),

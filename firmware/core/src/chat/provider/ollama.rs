@@ -1,18 +1,19 @@
-//! Ollama's chat.
+//! Ollama's chat API.
 //!
-//! Arguments of calls are objects, and calls have no ids: a result goes by the name of its tool and its place.
+//! Arguments of calls are objects, and calls have no ids: a result is matched by tool name and position.
 
 use super::{Ask, Flat, ProviderError, read_call, write_flat};
 use crate::chat::history::Call;
-use crate::chat::reply::{Content, Finish, Reply};
+use crate::chat::reply::{FinishReason, ModelReply, ModelText};
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
 use crate::tool::Format;
 
-/// Why it stops, in its words.
-const FINISH: [(&str, Finish<'static>); 2] = [("stop", Finish::Stop), ("length", Finish::Length)];
+/// Its stop reasons.
+const FINISH: [(&str, FinishReason<'static>); 2] =
+    [("stop", FinishReason::Stop), ("length", FinishReason::Length)];
 
-const FLAT: Flat = Flat { call: write_call, result: write_owner, silence: Some("") };
+const FLAT: Flat = Flat { call: write_call, result: write_owner, empty_content: Some("") };
 
 pub(super) fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Format {
     out.field("stream", false);
@@ -45,12 +46,12 @@ fn write_owner(call: &Call<'_>, out: &mut Writer<'_>) {
     out.field("tool_name", call.name);
 }
 
-pub(super) fn read(body: Value<'_>) -> Result<Reply<'_>, ProviderError<'_>> {
+pub(super) fn read(body: Value<'_>) -> Result<ModelReply<'_>, ProviderError<'_>> {
     let message = body.get("message").filter(|message| message.kind() == Kind::Object);
     let message = message.ok_or(ProviderError::Lacks("an object 'message'"))?;
-    let reply = Reply {
-        content: Content(message.get("content").unwrap_or(Value::NULL)),
-        finish: Finish::Stop,
+    let reply = ModelReply {
+        content: ModelText(message.get("content").unwrap_or(Value::NULL)),
+        finish: FinishReason::Stop,
         calls: (message.get("tool_calls").unwrap_or(Value::NULL), read_call),
     };
     Ok(reply.finished(body.get("done_reason"), &FINISH))

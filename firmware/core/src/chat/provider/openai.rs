@@ -1,20 +1,20 @@
-//! OpenAI's chat completions, and the many servers that follow them.
+//! OpenAI's chat completions API, and the many servers that are compatible with it.
 //!
-//! Arguments of calls are texts with JSON in them, in both directions. The length of an answer has two names:
-//! `max_completion_tokens` is the one that OpenAI's own models want, the newer of which refuse the other; `max_tokens` is
-//! the one that all the other servers know. The model's name decides. For thinking there is no switch that all know.
+//! Arguments of calls are strings with JSON in them, in both directions. The limit of an answer has two names: OpenAI's
+//! own models expect `max_completion_tokens`, and the newer ones reject `max_tokens`; all other servers know only
+//! `max_tokens`. The model's name decides. There is no common switch for thinking.
 
 use super::{Ask, Flat, ProviderError, read_call, write_flat};
 use crate::chat::history::Call;
-use crate::chat::reply::{Content, Finish, Reply};
+use crate::chat::reply::{FinishReason, ModelReply, ModelText};
 use crate::json::{Kind, Value, Writer};
 use crate::tool::Format;
 
-/// Why it stops, in its words.
-const FINISH: [(&str, Finish<'static>); 3] =
-    [("stop", Finish::Stop), ("tool_calls", Finish::ToolCalls), ("length", Finish::Length)];
+/// Its stop reasons.
+const FINISH: [(&str, FinishReason<'static>); 3] =
+    [("stop", FinishReason::Stop), ("tool_calls", FinishReason::ToolCalls), ("length", FinishReason::Length)];
 
-const FLAT: Flat = Flat { call: write_call, result: write_owner, silence: None };
+const FLAT: Flat = Flat { call: write_call, result: write_owner, empty_content: None };
 
 pub(super) fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Format {
     let length = if is_openais_own(&ask.settings.model) { "max_completion_tokens" } else { "max_tokens" };
@@ -26,7 +26,7 @@ pub(super) fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Format {
     Format::OpenAi
 }
 
-/// Whether a model is one of OpenAI's, which others cannot run.
+/// Whether only OpenAI serves the model.
 fn is_openais_own(model: &str) -> bool {
     let model = model.strip_prefix("openai/").unwrap_or(model);
     let is_reasoner =
@@ -53,20 +53,20 @@ fn write_owner(call: &Call<'_>, out: &mut Writer<'_>) {
     out.field("name", call.name);
 }
 
-pub(super) fn read(body: Value<'_>) -> Result<Reply<'_>, ProviderError<'_>> {
-    // Some servers report errors in the place of a reply.
+pub(super) fn read(body: Value<'_>) -> Result<ModelReply<'_>, ProviderError<'_>> {
+    // Some servers send an error object without the member `error`.
     let is_error =
         body.get("object").is_some_and(|object| object.as_text().is_some_and(|text| text == *"error"));
     if is_error {
-        return Err(ProviderError::told(body));
+        return Err(ProviderError::reported(body));
     }
     let choice = body.get("choices").and_then(|choices| choices.items().next()).unwrap_or(Value::NULL);
     let message = choice.get("message").filter(|message| message.kind() == Kind::Object);
     let message = message.ok_or(ProviderError::Lacks("'choices[0].message'"))?;
-    let said = |name| message.get(name).map(Content).filter(|content| !content.is_blank());
-    let reply = Reply {
-        content: said("content").or_else(|| said("refusal")).unwrap_or(Content::NONE),
-        finish: Finish::Stop,
+    let said = |name| message.get(name).map(ModelText).filter(|content| !content.is_blank());
+    let reply = ModelReply {
+        content: said("content").or_else(|| said("refusal")).unwrap_or(ModelText::NONE),
+        finish: FinishReason::Stop,
         calls: (message.get("tool_calls").unwrap_or(Value::NULL), read_call),
     };
     Ok(reply.finished(choice.get("finish_reason"), &FINISH))

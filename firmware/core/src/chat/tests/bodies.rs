@@ -1,4 +1,4 @@
-//! What each provider is asked.
+//! The request bodies for each provider.
 
 use std::string::ToString;
 use std::vec;
@@ -46,7 +46,7 @@ fn the_model_and_its_options_are_those_of_the_rule() {
         body.as_object_mut().unwrap().remove("messages").unwrap();
         body
     };
-    // Anthropic's scale ends at 1.
+    // Anthropic's maximum is 1.
     assert_eq!(
         asked(Provider::Anthropic, "claude-x"),
         json!({"model": "claude-x", "max_tokens": 77, "temperature": 1, "system": "Be brief."})
@@ -117,7 +117,7 @@ fn tools_are_those_that_the_rule_allows_in_the_providers_format() {
                 (names.collect(), "/function/parameters/type")
             }
         };
-        // In the order of the registry, whatever the rule's.
+        // In the order of the registry, not of the rule.
         assert_eq!(names, ["hub_datetime", "hub_volume"]);
         assert!(tools.iter().all(|tool| tool.pointer(schema) == Some(&json!("object"))));
     }

@@ -1,4 +1,4 @@
-//! Any conversation, as each provider is asked about it.
+//! The request bodies for any conversation, for each provider.
 
 use std::string::{String, ToString};
 use std::vec::Vec;
@@ -13,7 +13,7 @@ use crate::chat::history::Message;
 use crate::chat::provider;
 use crate::chat::{Input, Provider};
 
-/// What every provider wants of a body.
+/// Checks the rules that every provider has for a body.
 pub(super) fn check(service: Provider, body: &Value) {
     let messages = body["messages"].as_array().unwrap();
     let is_name = |name: &Value| {
@@ -110,7 +110,7 @@ pub(super) fn check(service: Provider, body: &Value) {
     }
 }
 
-/// What happens in a conversation, for any service.
+/// An event of a conversation with any service.
 #[derive(Clone, Debug)]
 enum Happens {
     Says(String),
@@ -141,7 +141,7 @@ fn happens() -> impl Strategy<Value = Vec<Happens>> {
     prop::collection::vec(one, 1..25)
 }
 
-/// A world in which all that has happened, as far as it could.
+/// A world after these events, as far as they are possible.
 fn lived(service: Provider, happens: &[Happens], mut look: impl FnMut(&World)) -> World {
     let mut world = World::new(service, json!({"tools": {"enabled": true, "max_iterations": 9}}));
     world.says("Begin");
@@ -177,8 +177,8 @@ proptest! {
         let asked = rule_text(Provider::ALL[asked], few);
         let asked = settings(&asked);
         lived(Provider::ALL[service], &happens, |world| {
-            // When the model is to be asked, by this rule or another one.
-            let last = world.history.messages().last();
+            // When the model is asked next, with this rule or another one.
+            let last = world.history.messages_after(0).last();
             let is_asking = world.history.pending().is_none()
                 && matches!(last, Some(Message::User(_) | Message::Round(_)));
             if is_asking {
@@ -188,7 +188,7 @@ proptest! {
     }
 }
 
-/// Bodies for `tests/providers/check.py`, one a line.
+/// Prints bodies for `tests/providers/check.py`, one a line.
 #[test]
 #[ignore = "prints what another program reads"]
 fn print_bodies() {
@@ -206,7 +206,7 @@ fn print_bodies() {
             let happens = happens().new_tree(&mut runner).unwrap().current();
             lived(service, &happens, |world| {
                 if world.history.pending().is_none()
-                    && matches!(world.history.messages().last(), Some(Message::Round(_)))
+                    && matches!(world.history.messages_after(0).last(), Some(Message::Round(_)))
                 {
                     print(service, &world.body());
                 }

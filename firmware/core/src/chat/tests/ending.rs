@@ -6,7 +6,7 @@ use std::vec;
 use serde_json::json;
 
 use super::{Todo, World};
-use crate::chat::{Content, Ending, Failed, Provider};
+use crate::chat::{Ending, ModelText, Provider, TurnFailure};
 use crate::limits;
 use crate::text::MARK;
 
@@ -61,7 +61,7 @@ fn a_long_answer_leaves_room_for_what_the_caller_adds() {
 #[test]
 fn what_the_person_hears_is_the_answer() {
     assert_eq!(Ending::OutOfIterations.to_string(), "I reached the maximum number of tool calls...");
-    assert_eq!(Ending::Unexpected(Content::NONE).to_string(), "I encountered an issue...");
-    assert_eq!(Ending::Failed(Failed::TimedOut).to_string(), "Sorry, that took too long.");
-    assert_eq!(Ending::Answered(Content::NONE).to_string(), "");
+    assert_eq!(Ending::Unexpected(ModelText::NONE).to_string(), "I encountered an issue...");
+    assert_eq!(Ending::Failed(TurnFailure::TimedOut).to_string(), "Sorry, that took too long.");
+    assert_eq!(Ending::Answered(ModelText::NONE).to_string(), "");
 }

@@ -1,4 +1,4 @@
-//! What was said, in fixed room.
+//! What a history keeps, evicts and cuts.
 
 use std::boxed::Box;
 use std::string::{String, ToString};
@@ -9,22 +9,22 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{read, reply_body};
-use crate::chat::history::{Call, Full, Message};
-use crate::chat::{Content, History, Provider};
+use crate::chat::history::{Call, HistoryFull, Message};
+use crate::chat::{History, ModelText, Provider};
 use crate::limits;
 use crate::text::MARK;
 
-/// What a history holds, to compare.
+/// A history as lines of text, to compare.
 fn shown(history: &History) -> Vec<String> {
     let mut shown = Vec::new();
-    for message in history.messages() {
+    for message in history.messages_after(0) {
         match message {
             Message::User(text) => shown.push(format!("user: {text}")),
-            Message::Said(text) => shown.push(format!("said: {text}")),
+            Message::Assistant(text) => shown.push(format!("said: {text}")),
             Message::Round(round) => {
                 shown.push(format!("round: {}", round.text.unwrap_or("-")));
                 shown.extend(round.calls().map(|call| {
-                    format!("{} {} {} -> {}", call.id, call.name, call.arguments().text(), call.result())
+                    format!("{} {} {} -> {}", call.id, call.name, call.arguments().text(), call.result_text())
                 }));
             }
         }
@@ -32,10 +32,10 @@ fn shown(history: &History) -> Vec<String> {
     shown
 }
 
-/// The model asks for calls, in a service's words.
-fn request(history: &mut History, iteration: u8, service: Provider, body: &str) -> Result<(), Full> {
+/// Adds the calls of a model's reply.
+fn request(history: &mut History, iteration: u8, service: Provider, body: &str) -> Result<(), HistoryFull> {
     let reply = read(service, body);
-    history.request(iteration, reply.content, reply.calls())
+    history.add_calls(iteration, reply.content, reply.calls())
 }
 
 #[test]
@@ -46,14 +46,14 @@ fn a_conversation_is_kept_in_order() {
     let body = reply_body(Provider::Anthropic, Some("One moment"), &calls);
     request(&mut history, 0, Provider::Anthropic, &body).unwrap();
     assert_eq!(history.pending().unwrap().id, "a");
-    history.answer("yes", false);
+    history.set_result("yes", false);
     assert_eq!(history.pending().unwrap().id, "b");
-    history.answer("no", true);
+    history.set_result("no", true);
     assert!(history.pending().is_none());
     let body = reply_body(Provider::Anthropic, None, &[("c", "off", json!({}))]);
     request(&mut history, 1, Provider::Anthropic, &body).unwrap();
-    history.answer("", false);
-    history.say(&"Done");
+    history.set_result("", false);
+    history.set_answer(&"Done");
     history.begin(&"Thanks").unwrap();
     assert_eq!(
         shown(&history),
@@ -80,7 +80,7 @@ fn ids_are_made_where_none_is_or_where_providers_refuse_it() {
     let calls = odd.map(|id| (id, "c", json!({})));
     request(&mut history, 1, Provider::OpenAi, &reply_body(Provider::OpenAi, None, &calls)).unwrap();
     while history.pending().is_some() {
-        history.answer("{}", false);
+        history.set_result("{}", false);
     }
     let ids: Vec<_> = history.calls().map(|call| call.id.to_string()).collect();
     let made =
@@ -96,7 +96,7 @@ fn names_that_providers_refuse_are_put_right() {
     let calls = [("1", "hub.echo now", json!({})), ("2", "", json!({})), ("3", long.as_str(), json!({}))];
     request(&mut history, 0, Provider::OpenAi, &reply_body(Provider::OpenAi, None, &calls)).unwrap();
     while history.pending().is_some() {
-        history.answer("{}", false);
+        history.set_result("{}", false);
     }
     let names: Vec<_> = history.calls().map(|call| call.name.to_string()).collect();
     assert_eq!(names, ["hub_echo_now", "_", &long[..64]]);
@@ -105,7 +105,7 @@ fn names_that_providers_refuse_are_put_right() {
 #[test]
 fn arguments_that_are_no_object_are_quoted_in_one() {
     let long = format!("{{\"text\": \"{}", "ä\"\n".repeat(200));
-    for (arguments, kept, is_wrong) in [
+    for (arguments, kept, is_invalid) in [
         (json!("{\"a\": 1}"), json!({"a": 1}), false),
         (json!(" "), json!({}), false),
         (json!(null), json!({}), false),
@@ -123,7 +123,7 @@ fn arguments_that_are_no_object_are_quoted_in_one() {
         request(&mut history, 0, Provider::OpenAi, &body).unwrap();
         let call = history.pending().unwrap();
         let found: serde_json::Value = serde_json::from_str(call.arguments().text()).unwrap();
-        assert_eq!(call.is_wrong, is_wrong, "{arguments}");
+        assert_eq!(call.is_invalid, is_invalid, "{arguments}");
         match found["invalid_arguments"].as_str().filter(|_| kept.is_null()) {
             Some(quoted) => assert!(long.starts_with(quoted.strip_suffix(MARK).unwrap())),
             None => assert_eq!(found, kept),
@@ -138,8 +138,8 @@ fn whole_turns_are_dropped_oldest_first() {
         history.begin(&format!("question {number} {}", "q".repeat(500))).unwrap();
         let calls = [("", "echo", json!({"n": number}))];
         request(history, 0, Provider::Ollama, &reply_body(Provider::Ollama, None, &calls)).unwrap();
-        history.answer(&"r".repeat(500), false);
-        history.say(&format!("answer {number}"));
+        history.set_result(&"r".repeat(500), false);
+        history.set_answer(&format!("answer {number}"));
     };
     for number in 0..50 {
         turn(&mut history, number);
@@ -157,10 +157,10 @@ fn whole_turns_are_dropped_oldest_first() {
 fn a_message_that_can_never_fit_drops_nothing() {
     let mut history = History::new();
     history.begin(&"Hello").unwrap();
-    history.say(&"Hi");
+    history.set_answer(&"Hi");
     let before = shown(&history);
-    assert_eq!(history.begin(&"x".repeat(limits::HISTORY)), Err(Full));
-    assert_eq!(history.begin(&"x".repeat(100_000)), Err(Full));
+    assert_eq!(history.begin(&"x".repeat(limits::HISTORY)), Err(HistoryFull));
+    assert_eq!(history.begin(&"x".repeat(100_000)), Err(HistoryFull));
     assert_eq!(shown(&history), before);
     assert_eq!(history.begin(&"x".repeat(limits::HISTORY - 200)), Ok(()));
 }
@@ -172,7 +172,7 @@ fn calls_that_do_not_fit_leave_no_trace() {
     let long = "x".repeat(2000);
     let calls = ["a", "b", "c"].map(|id| (id, "echo", json!({"text": long})));
     let body = reply_body(Provider::Anthropic, Some("Well"), &calls);
-    assert_eq!(request(&mut history, 0, Provider::Anthropic, &body), Err(Full));
+    assert_eq!(request(&mut history, 0, Provider::Anthropic, &body), Err(HistoryFull));
     assert_eq!(shown(&history), ["user: Go"]);
 }
 
@@ -184,20 +184,16 @@ fn results_of_a_large_turn_are_cut_and_say_so() {
         let calls = [("", "a", json!({})), ("", "b", json!({}))];
         request(&mut history, iteration, Provider::Ollama, &reply_body(Provider::Ollama, None, &calls))
             .unwrap();
-        history.answer(&"ä".repeat(2000), false);
-        history.answer("short", false);
+        history.set_result(&"ä".repeat(2000), false);
+        history.set_result("short", false);
     }
-    history.say(&"w".repeat(10_000));
+    history.set_answer(&"w".repeat(10_000));
     let calls: Vec<Call<'_>> = history.calls().collect();
     assert_eq!(calls.len(), 24);
     for pair in calls.chunks(2) {
-        let long = pair[0].outcome.unwrap();
-        assert!(
-            long.is_cut && long.text.trim_end().ends_with(MARK) && long.text.starts_with('ä'),
-            "{}",
-            long.text
-        );
-        assert_eq!(pair[1].outcome.unwrap().text, "short");
+        let long = pair[0].result.unwrap();
+        assert!(long.text.trim_end().ends_with(MARK) && long.text.starts_with('ä'), "{}", long.text);
+        assert_eq!(pair[1].result.unwrap().text, "short");
     }
     assert!(shown(&history).last().unwrap().ends_with(MARK));
 }
@@ -206,16 +202,16 @@ fn results_of_a_large_turn_are_cut_and_say_so() {
 fn a_turn_that_fails_is_forgotten_unless_something_was_done() {
     let mut history = History::new();
     history.begin(&"First").unwrap();
-    history.say(&"");
+    history.set_answer(&"");
     history.begin(&"Second").unwrap();
-    history.give_up(None, "sorry");
+    history.abort(None, "sorry");
     assert_eq!(shown(&history), ["user: First", "said: (nothing said)"]);
 
     history.begin(&"Third").unwrap();
     let calls = [("a", "x", json!({})), ("b", "y", json!({})), ("c", "z", json!({}))];
     request(&mut history, 0, Provider::OpenAi, &reply_body(Provider::OpenAi, None, &calls)).unwrap();
-    history.answer("fine", false);
-    history.give_up(Some("interrupted"), "sorry");
+    history.set_result("fine", false);
+    history.abort(Some("interrupted"), "sorry");
     let not_run = r#"{"success":false,"error":"Not run: the turn ended before"}"#;
     assert_eq!(
         shown(&history)[2..],
@@ -229,7 +225,7 @@ fn a_turn_that_fails_is_forgotten_unless_something_was_done() {
         ]
     );
     history.clear();
-    assert!(history.used() == 0 && history.messages().next().is_none());
+    assert!(history.used() == 0 && history.messages_after(0).next().is_none());
 }
 
 /// One thing that happens to a history.
@@ -255,7 +251,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     prop::collection::vec(act, 1..60)
 }
 
-/// A text of about this length, with characters of all widths, that tells itself apart.
+/// A unique text of about this length, with characters of all widths.
 fn text(length: usize, number: usize) -> String {
     format!("{number}:{}", "aä€😀\"".repeat(length / 11))
 }
@@ -264,7 +260,7 @@ proptest! {
     #[test]
     fn nothing_is_split_or_lost_but_whole_turns(acts in acts()) {
         let mut history = Box::new(History::new());
-        // What was said by people, and what is to come back.
+        // The messages of people, and the results, which must come back.
         let mut begun: Vec<String> = vec![];
         let mut results: Vec<(String, String)> = vec![];
         let mut is_open = false;
@@ -280,19 +276,19 @@ proptest! {
                             is_open = true;
                             iteration = 0;
                         }
-                        Err(Full) => prop_assert!(message.len() + 150 > limits::HISTORY),
+                        Err(HistoryFull) => prop_assert!(message.len() + 150 > limits::HISTORY),
                     }
                 }
-                // Calls come one round after the other, as a turn has it.
+                // The iteration counts up with each round, as in a turn.
                 Act::Request(beside, calls) if is_open && pending.is_none() => {
                     let calls: Vec<_> = calls.iter().map(|length| json!({ "t": text(*length, number) })).collect();
                     let calls: Vec<_> = calls.into_iter().map(|arguments| ("", "echo", arguments)).collect();
                     let body = reply_body(Provider::OpenAi, Some(&text(beside, number)), &calls);
-                    let before = history.messages().filter(|message| matches!(message, Message::Round(_))).count();
+                    let before = history.messages_after(0).filter(|message| matches!(message, Message::Round(_))).count();
                     match request(&mut history, iteration, Provider::OpenAi, &body) {
                         Ok(()) => prop_assert!(history.pending().is_some()),
-                        Err(Full) => {
-                            let after = history.messages().filter(|message| matches!(message, Message::Round(_)));
+                        Err(HistoryFull) => {
+                            let after = history.messages_after(0).filter(|message| matches!(message, Message::Round(_)));
                             prop_assert!(after.count() <= before && history.pending().is_none());
                         }
                     }
@@ -300,17 +296,17 @@ proptest! {
                 }
                 Act::Answer(length) => {
                     let result = text(length, number);
-                    history.answer(&result, false);
+                    history.set_result(&result, false);
                     if let Some(id) = pending {
                         results.push((id, result));
                     }
                 }
                 Act::Say(length) if pending.is_none() => {
-                    history.say(&text(length, number));
+                    history.set_answer(&text(length, number));
                     is_open = false;
                 }
                 Act::GiveUp(running) => {
-                    history.give_up((running && pending.is_some()).then_some("interrupted"), "sorry");
+                    history.abort((running && pending.is_some()).then_some("interrupted"), "sorry");
                     is_open = false;
                 }
                 _ => {}
@@ -327,7 +323,7 @@ fn check(
     results: &[(String, String)],
     is_open: bool,
 ) -> Result<(), TestCaseError> {
-    let messages: Vec<_> = history.messages().collect();
+    let messages: Vec<_> = history.messages_after(0).collect();
     let mut bytes = 0;
     let mut last = None;
     let mut ids = std::collections::HashSet::new();
@@ -335,7 +331,7 @@ fn check(
         let is_last = place + 1 == messages.len();
         match message {
             Message::User(text) => {
-                // Turns that gave up are missing in between, but none is out of order.
+                // Aborted turns are missing, and the others are in order.
                 let position = begun.iter().position(|begun| begun == text);
                 prop_assert!(position.is_some() && position > last, "a message that nobody said: {text}");
                 last = position;
@@ -344,40 +340,33 @@ fn check(
                 prop_assert!(after.is_some() || is_open);
                 bytes += text.len();
             }
-            Message::Said(text) => {
+            Message::Assistant(text) => {
                 prop_assert!(!text.trim().is_empty());
-                prop_assert!(place > 0 && !matches!(messages[place - 1], Message::Said(_)));
+                prop_assert!(place > 0 && !matches!(messages[place - 1], Message::Assistant(_)));
                 bytes += text.len();
             }
             Message::Round(round) => {
-                prop_assert!(place > 0 && !matches!(messages[place - 1], Message::Said(_)));
+                prop_assert!(place > 0 && !matches!(messages[place - 1], Message::Assistant(_)));
                 let calls: Vec<_> = round.calls().collect();
                 prop_assert!((1..=limits::CALLS_AT_ONCE).contains(&calls.len()));
                 for call in calls {
                     prop_assert!(ids.insert(call.id));
-                    // Arguments that are too long are kept like wrong ones.
+                    // Arguments that are too long are kept like invalid ones.
                     let is_long = call.arguments().get("invalid_arguments").is_some();
-                    prop_assert_eq!(call.is_wrong, is_long);
+                    prop_assert_eq!(call.is_invalid, is_long);
                     prop_assert!(is_long || call.arguments().get("t").is_some());
-                    prop_assert!(call.outcome.is_some() || (is_last && is_open));
+                    prop_assert!(call.result.is_some() || (is_last && is_open));
                     let given = results.iter().rev().find(|(id, _)| id == call.id).map(|(_, result)| result);
-                    if let (Some(outcome), Some(given)) =
-                        (call.outcome, given.filter(|_| !call.result().starts_with(['{', 'i'])))
+                    if let (Some(result), Some(given)) =
+                        (call.result, given.filter(|_| !call.result_text().starts_with(['{', 'i'])))
                     {
-                        match outcome.is_cut {
-                            false => prop_assert_eq!(outcome.text, given),
-                            true => {
-                                let kept = outcome.text.trim_end().strip_suffix(MARK);
-                                prop_assert!(
-                                    kept.is_some_and(|kept| given.starts_with(kept)),
-                                    "{}",
-                                    outcome.text
-                                );
-                            }
+                        match result.text.trim_end().strip_suffix(MARK) {
+                            None => prop_assert_eq!(result.text, given),
+                            Some(kept) => prop_assert!(given.starts_with(kept), "{}", result.text),
                         }
                     }
                     bytes += call.id.len() + call.name.len() + call.arguments().text().len();
-                    bytes += call.outcome.map_or(0, |outcome| outcome.text.len());
+                    bytes += call.result.map_or(0, |result| result.text.len());
                 }
             }
         }
@@ -391,7 +380,7 @@ fn check(
 
 #[test]
 fn content_without_a_trace_is_blank() {
-    assert!(Content::NONE.is_blank());
+    assert!(ModelText::NONE.is_blank());
 }
 
 #[test]

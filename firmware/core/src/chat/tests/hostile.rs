@@ -1,4 +1,4 @@
-//! Whatever a provider sends, nothing breaks.
+//! Anything that a provider may send.
 
 use std::string::{String, ToString};
 use std::vec::Vec;
@@ -10,7 +10,7 @@ use super::{Todo, World, reply_body};
 use crate::chat::{Input, Provider, Rule, provider};
 use crate::limits;
 
-/// Any JSON, with the names that providers use in it.
+/// Any JSON with the member names of providers.
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!(null)),
@@ -30,7 +30,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Has a model that answers with these bytes all the time; returns the reply.
+/// Runs a turn with a model that always sends these bytes; returns the reply.
 fn chat(service: Provider, body: &[u8]) -> Value {
     let mut world = World::new(
         service,

@@ -1,4 +1,4 @@
-//! What the parts of a conversation do, alone and together.
+//! The parts of a conversation, alone and together.
 
 mod bodies;
 mod conversations;
@@ -19,12 +19,12 @@ use std::vec::Vec;
 use serde_json::{Value, json};
 
 use super::provider::{self, Ask};
-use super::{Context, History, Input, Provider, Reply, Rule, Step, Turn, TurnSettings};
+use super::{Context, History, Input, ModelReply, Provider, Rule, Step, Turn, TurnSettings};
 use crate::json::Writer;
 use crate::tool::Registry;
 use crate::tools::TOOLS;
 
-/// All tools that the hub brings, with the prefix `hub`.
+/// All of the hub's own tools, with the prefix `hub`.
 fn registry() -> Box<Registry> {
     let registry = Box::new(Registry::new());
     registry.reset("hub");
@@ -32,14 +32,14 @@ fn registry() -> Box<Registry> {
     registry
 }
 
-/// A rule for a service, with all tools and whatever else is said.
+/// A rule for a service with all tools, and with the members in `more`.
 fn rule_text(service: Provider, more: Value) -> String {
     let mut rule = json!({ "name": "test", "service": service.name(), "model": "model-1", "tools": { "enabled": true } });
     rule.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     rule.to_string()
 }
 
-/// The settings of a turn by this rule, five rounds of calls if it does not say.
+/// The settings of a turn with this rule, and five iterations unless it says otherwise.
 fn settings(rule: &str) -> Box<TurnSettings> {
     let mut settings = Box::new(TurnSettings::new());
     settings.apply(&Rule::parse(rule).unwrap(), 5);
@@ -58,10 +58,10 @@ fn body(settings: &TurnSettings, history: &History, tools: Option<&Registry>, sy
     serde_json::from_slice(&buffer[..length]).unwrap()
 }
 
-/// A call as a model asks for it: id, tool, arguments.
+/// A call that a model asks for: id, tool, arguments.
 type Asked<'a> = (&'a str, &'a str, Value);
 
-/// The body of a reply, as the service writes it.
+/// The body of a service's reply.
 fn reply_body(service: Provider, text: Option<&str>, calls: &[Asked<'_>]) -> String {
     match service {
         Provider::Anthropic => {
@@ -80,7 +80,7 @@ fn reply_body(service: Provider, text: Option<&str>, calls: &[Asked<'_>]) -> Str
             let calls: Vec<Value> = calls
                 .iter()
                 .map(|(id, name, arguments)| {
-                    // A text stands for arguments that are what it says, JSON or not.
+                    // A string is sent as it is, JSON or not.
                     let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), String::from);
                     let function = json!({ "name": name, "arguments": arguments });
                     json!({ "id": id, "type": "function", "function": function })
@@ -115,17 +115,17 @@ fn reply_body(service: Provider, text: Option<&str>, calls: &[Asked<'_>]) -> Str
     .to_string()
 }
 
-fn read(service: Provider, body: &str) -> Reply<'_> {
+fn read(service: Provider, body: &str) -> ModelReply<'_> {
     provider::read(service, body.as_bytes()).unwrap()
 }
 
-/// A conversation with a rule, and what came of its last turn.
+/// A conversation with a rule, and the reply of its last turn.
 struct World {
     provider: Provider,
     settings: Box<TurnSettings>,
     registry: Box<Registry>,
     history: Box<History>,
-    /// Largest chat reply.
+    /// The size of the largest chat reply.
     room: usize,
     turn: Option<Turn>,
     reply: Option<Value>,
@@ -207,7 +207,7 @@ fn run(name: &str, arguments: Value) -> Todo {
     Todo::Run(format!("hub_{name}"), arguments)
 }
 
-/// A conversation with everything in it: an answer, two calls at once with words beside them, an error, and wrong
+/// A conversation with everything in it: an answer, two calls at once with text beside them, an error, and invalid
 /// arguments.
 fn conversation(service: Provider, more: Value) -> World {
     let mut world = World::new(service, more);

@@ -110,7 +110,7 @@ proptest! {
     fn no_message_is_too_odd(message in "@?[a-z]{0,6}[ \"'.ä@{}\n]{0,3}(\\PC|[ \"']){0,30}") {
         if let Ok(Some(found)) = Invocation::find(&message) {
             let args: Vec<_> = found.args().collect();
-            // Nothing is lost but quotes and white space.
+            // Only quotes and white space are lost.
             let kept = |text: &str| text.chars().filter(|next| !next.is_whitespace() && !matches!(next, '"' | '\'')).collect::<String>();
             prop_assert!(kept(&message).ends_with(&kept(&args.concat())));
             let _ = found.expand("").to_string();

@@ -1,4 +1,4 @@
-//! What models answer, in each provider's words.
+//! Replies of models in each provider's format.
 
 use std::string::{String, ToString};
 use std::vec::Vec;
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::read;
 use crate::chat::provider;
-use crate::chat::{Arguments, Finish, Provider};
+use crate::chat::{Arguments, FinishReason, Provider};
 
-/// The text, the calls, the reason to stop.
+/// The text, the calls and the finish reason.
 fn view(service: Provider, body: Value) -> (String, Vec<String>, String) {
     let body = body.to_string();
     let reply = read(service, &body);
@@ -21,7 +21,7 @@ fn view(service: Provider, body: Value) -> (String, Vec<String>, String) {
         let id = call.id.map_or("-".into(), |id| id.to_string());
         std::format!("{id} {} {kind} {}", call.name, call.arguments)
     });
-    (reply.content.to_string(), calls.collect(), reply.finish.word().as_str().into())
+    (reply.content.to_string(), calls.collect(), reply.finish.name().as_str().into())
 }
 
 fn is(text: &str, calls: &[&str], finish: &str) -> (String, Vec<String>, String) {
@@ -72,7 +72,7 @@ fn openai_replies() {
     assert_eq!(view(parts, json!("stop")), is("Hi you", &[], "stop"));
     let both = json!({ "content": "Moment", "tool_calls": [call] });
     assert_eq!(view(both.clone(), json!("tool_calls")), is("Moment", &expected, "tool_calls"));
-    // Some servers say that they stop.
+    // Some servers say `stop` beside calls.
     assert_eq!(view(both, json!("stop")), is("Moment", &expected, "tool_calls"));
     let odd = json!({ "content": "", "tool_calls": [{ "function": { "name": "echo", "arguments": { "a": 1 } } }, 7, {}] });
     assert_eq!(view(odd, json!("tool_calls")), is("", &["- echo value {\"a\":1}"], "tool_calls"));
@@ -101,7 +101,7 @@ fn more_calls_than_can_be_made_at_once_are_counted() {
     let body = super::reply_body(Provider::Ollama, None, &calls);
     let reply = read(Provider::Ollama, &body);
     assert_eq!((reply.calls().count(), reply.calls_left_out()), (8, 12));
-    assert_eq!(reply.finish, Finish::ToolCalls);
+    assert_eq!(reply.finish, FinishReason::ToolCalls);
 }
 
 #[test]

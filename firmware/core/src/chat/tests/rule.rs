@@ -37,7 +37,7 @@ fn what_a_rule_leaves_out_is_as_in_the_one_below() {
     assert_eq!((rule.provider, rule.model, rule.prompt), (default.provider, default.model, default.prompt));
     assert_eq!((rule.max_tokens, rule.temperature), (limits::TOKENS, None));
     assert!(default.tools.enabled && rule.context == default.context);
-    // Tools are there for those who say so.
+    // Tools are not inherited.
     let mut turn = settings(r#"{"name":"mine"}"#);
     assert!(!rule.tools.enabled && !turn.tools.allows(["hub_echo", "echo"]));
     assert_eq!(rule.tools.max_iterations, None);
@@ -117,8 +117,7 @@ fn errors_name_the_member_and_what_it_must_be() {
 }
 
 proptest! {
-    /// What a rule says, and what it leaves out to the rule that it stands on, are the settings of the turn, whatever turn
-    /// had them before.
+    /// The settings of a turn come from its rule and the base rule, not from an earlier turn.
     #[test]
     fn what_a_rule_says_and_inherits_are_the_settings_of_the_turn(
         service in prop::option::of(prop::sample::select(std::vec!["anthropic", "openai", "ollama"])),

@@ -1,4 +1,4 @@
-//! Names in braces.
+//! Variables in braces.
 
 use std::fmt::Write;
 use std::string::{String, ToString};
@@ -10,7 +10,7 @@ use crate::chat::template::{Rendered, Variables, render};
 use crate::json::Value;
 use crate::limits;
 
-/// The text, and the names that stood for nothing. `a` stands for `[a]`, and so on; `x…` for nothing.
+/// The rendered text, and the unknown variables. The value of `a` is `[a]`, and so on; `x…` are unknown.
 fn rendered(template: &str) -> (String, Vec<String>) {
     let (mut out, mut unknown) = (String::new(), Vec::new());
     let look = |name: &str, out: &mut dyn Write| {
@@ -93,14 +93,14 @@ fn the_prompt_of_a_rule_knows_the_request() {
     assert_eq!(unknown, ["satellite.colour", "room"]);
 }
 
-/// The same, said another way.
+/// An independent implementation to compare with.
 fn expected(template: &str) -> String {
     let mut out = String::new();
     let mut rest = template;
     'text: while let Some(open) = rest.find("{{") {
         out.push_str(&rest[..open]);
         rest = &rest[open..];
-        // The last two of a row of braces open.
+        // Of a row of braces, the last two open a variable.
         while rest.starts_with("{{{") {
             out.push('{');
             rest = &rest[1..];

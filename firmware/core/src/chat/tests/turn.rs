@@ -1,4 +1,4 @@
-//! Turns, from what a person says to the reply.
+//! Turns, from a person's message to the reply.
 
 use std::string::ToString;
 use std::vec::Vec;
@@ -38,7 +38,7 @@ fn tools_are_offered_if_the_hub_the_rule_and_the_registry_agree() {
             }
             world.says("Hello");
             let has_tools = world.body().get("tools").is_some();
-            // And without them a call is not made.
+            // A call is not run without them.
             let calls = [("a", "hub_echo", json!({"text": "x"}))];
             assert_eq!(world.hears(Some("Well"), &calls) == Todo::Finish, !has_tools);
             has_tools
@@ -91,7 +91,7 @@ fn calls_are_run_one_after_the_other_until_the_model_stops() {
                 ],
             })
         );
-        // The next turn begins with none.
+        // The next turn has none at first.
         world.says("Thanks");
         world.hears(Some("Welcome"), &[]);
         assert_eq!(world.reply()["tool_calls"], json!([]));
@@ -167,7 +167,7 @@ fn another_reason_to_stop_gives_what_there_is() {
     assert_eq!(finish(json!("Half a sen"), "length"), "Half a sen");
     assert_eq!(finish(json!(null), "content_filter"), "I encountered an issue...");
     assert_eq!(finish(json!(" "), "length"), "I encountered an issue...");
-    // It wants calls, but there are none.
+    // It finishes for calls, but has none.
     assert_eq!(finish(json!("Well"), "tool_calls"), "Well");
 }
 
@@ -224,7 +224,7 @@ fn arguments_that_are_no_json_are_passed_over_and_the_next_call_is_made() {
         (&wrong, &json!({"success": true}), &wrong)
     );
     assert_eq!(calls[0]["params"], json!({"invalid_arguments": "{\"text\": \"x"}));
-    // If all are wrong, the model is asked at once.
+    // If all are invalid, the model is asked at once.
     world.says("Again");
     assert_eq!(world.hears(None, &[("d", "hub_echo", json!("nope"))]), Todo::Ask);
 }
@@ -243,7 +243,7 @@ fn a_tool_that_was_not_offered_is_not_called() {
     ];
     assert_eq!(world.hears(None, &calls), Todo::Run("echo".into(), json!({})));
     assert_eq!(world.done(json!({"success": true})), run("volume", json!({})));
-    // Whoever runs it says that there is no such tool.
+    // The executor reports that there is no such tool.
     assert_eq!(world.done(json!({"success": true})), Todo::Run("invented".into(), json!({})));
     assert_eq!(world.done(json!({"success": false})), Todo::Ask);
     let text = world.body()["messages"].to_string();
@@ -286,7 +286,7 @@ fn failures_are_told_and_leave_no_half_turn() {
             (&json!(false), &json!(error_type), &json!(error))
         );
         assert!(reply["message"].is_string() && reply["tool_calls"] == json!([]));
-        assert_eq!(world.history.messages().count(), 2, "the second is forgotten");
+        assert_eq!(world.history.messages_after(0).count(), 2, "the second is forgotten");
         assert_eq!(world.on(Input::Cancelled), Todo::Wait);
     }
 }

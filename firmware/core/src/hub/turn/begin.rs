@@ -28,7 +28,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
     /// Begins the turn. If it is refused, the conversation stays as it is. `scratch` is for rules, documents and what was
     /// said.
     pub(super) async fn begin(&self, said: Said<'_>, scratch: &mut [u8]) -> Result<Turn, Refusal> {
-        let (mut history, mut settings) = self.conversation.contents().await;
+        let (mut history, mut settings) = self.conversation.lock().await;
         self.configure(said, &mut settings, scratch).await?;
         let text = said.text.decode_into(scratch).ok_or(Refusal::LongText("text", limits::REPLY))?;
         let text = text.char_indices().nth(said.skip).and_then(|(at, _)| text.get(at..)).unwrap_or_default();

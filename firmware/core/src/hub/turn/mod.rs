@@ -36,7 +36,7 @@ pub(super) use self::caller::Caller;
 use super::Parts;
 use super::events::Event;
 use crate::chat::{
-    Context, Ending, Failed, History, Input, Reason, Step, Turn, TurnSettings, provider, wake,
+    Context, Ending, FailureText, History, Input, Step, Turn, TurnFailure, TurnSettings, provider, wake,
 };
 use crate::conversations::{Occupied, Reserved};
 use crate::json::{Text, Writer};
@@ -155,7 +155,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
     /// Asks the model, and takes its answer in.
     async fn ask(&self, turn: &mut Turn, until: Instant, reply: &mut [u8]) -> Result<Next, Refusal> {
         self.push_event("waiting", None);
-        let provider = self.conversation.contents().await.1.provider;
+        let provider = self.conversation.lock().await.1.provider;
         let recipient = Recipient::Model { provider: provider.name(), turn: self.conversation.turn };
         let left = until.saturating_duration_since(Instant::now());
         let patience = left.min(limits::LLM_TIMEOUT);
@@ -174,7 +174,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
     /// Runs the call that is due. The reply's buffer is scratch for its result.
     async fn run(&self, turn: &mut Turn, until: Instant, reply: &mut [u8]) -> Result<Next, Refusal> {
         let outcome = {
-            let (history, _settings) = self.conversation.contents().await;
+            let (history, _settings) = self.conversation.lock().await;
             let call = turn.call(&history).ok_or(Refusal::Unanswerable)?;
             self.push_event("calling", Some(call.name));
             let name = Name::try_from(call.name).unwrap_or_default();
@@ -206,7 +206,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
             Err(input) => return self.feed(turn, input, reply),
             Ok(outcome) => outcome,
         };
-        let (mut history, mut settings) = self.conversation.try_contents().ok_or(Refusal::Unanswerable)?;
+        let (mut history, mut settings) = self.conversation.try_lock().ok_or(Refusal::Unanswerable)?;
         let result = reply.get(..length).and_then(|text| core::str::from_utf8(text).ok());
         let input = Input::ToolDone { result: result.unwrap_or_default(), is_error };
         let registry = self.parts.registry;
@@ -227,7 +227,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
     /// Tells the turn what happened, and writes the reply if it is over.
     fn feed(&self, turn: &mut Turn, input: Input<'_>, reply: &mut [u8]) -> Result<Next, Refusal> {
         // Nobody else holds them: the question was written long ago.
-        let (mut history, mut settings) = self.conversation.try_contents().ok_or(Refusal::Unanswerable)?;
+        let (mut history, mut settings) = self.conversation.try_lock().ok_or(Refusal::Unanswerable)?;
         let registry = self.parts.registry;
         let step = turn.on(input, &mut Context { settings: &mut settings, registry, history: &mut history });
         match step {
@@ -247,7 +247,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
         reply: &mut [u8],
     ) -> Result<Next, Refusal> {
         match ending {
-            Ending::Failed(failed) => self.log_failure(&Reason { failed, settings }),
+            Ending::Failed(failed) => self.log_failure(&FailureText { failed, settings }),
             _ => info!("chat: conversation {} is answered", self.caller.id.as_str()),
         }
         let written = self.caller.write(reply, |reserved, out| match self.caller.is_speech {
@@ -258,11 +258,11 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
     }
 
     /// Logs why a turn failed, also for people: whoever asked may not get to see it.
-    fn log_failure(&self, reason: &Reason<'_>) {
+    fn log_failure(&self, reason: &FailureText<'_>) {
         let mut words = String::<{ limits::NOTICE }>::new();
         // A text that is cut says enough.
         let _ = write!(words, "chat: conversation {} has no answer: {reason}", self.caller.id);
-        if let Failed::Cancelled = reason.failed {
+        if let TurnFailure::Cancelled = reason.failed {
             info!("{}", words.as_str());
         } else {
             error!("{}", words.as_str());

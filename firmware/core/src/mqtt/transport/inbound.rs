@@ -18,7 +18,7 @@ const _: () =
 pub(super) struct Inbound {
     /// Larger packets are cut.
     largest: usize,
-    part: Part,
+    part: PacketPart,
     head: [u8; HEAD],
     /// Bytes of `head` that are filled.
     len: usize,
@@ -26,7 +26,7 @@ pub(super) struct Inbound {
 
 /// The part of a packet that is due next.
 #[derive(Clone, Copy)]
-enum Part {
+enum PacketPart {
     /// Until so many bytes are in `head`, which then decide what comes next.
     Fixed { goal: usize },
     /// The packet is too large; so far its topic's length is known.
@@ -56,48 +56,50 @@ pub(super) enum Want<'b> {
 
 impl Inbound {
     pub(super) const fn new(largest: usize) -> Self {
-        Self { largest, part: Part::Fixed { goal: 2 }, head: [0; HEAD], len: 0 }
+        Self { largest, part: PacketPart::Fixed { goal: 2 }, head: [0; HEAD], len: 0 }
     }
 
     /// What to read next, to fill `buf`.
     pub(super) fn want<'b>(&'b mut self, buf: &'b mut [u8]) -> Want<'b> {
         loop {
             match self.part {
-                Part::Emit { at, pass, skip } => {
+                PacketPart::Emit { at, pass, skip } => {
                     let ready = self.head.get(at..self.len).unwrap_or_default();
                     if ready.is_empty() {
-                        self.part = Part::Body { pass, skip };
+                        self.part = PacketPart::Body { pass, skip };
                         continue;
                     }
                     let count = ready.len().min(buf.len());
                     for (to, from) in buf.iter_mut().zip(ready) {
                         *to = *from;
                     }
-                    self.part = Part::Emit { at: at + count, pass, skip };
+                    self.part = PacketPart::Emit { at: at + count, pass, skip };
                     return Want::Nothing(count);
                 }
-                Part::Body { pass: 0, skip: 0 } => {
+                PacketPart::Body { pass: 0, skip: 0 } => {
                     self.len = 0;
-                    self.part = Part::Fixed { goal: 2 };
+                    self.part = PacketPart::Fixed { goal: 2 };
                 }
-                Part::Body { pass: 0, skip } => self.part = Part::Skip { skip },
-                Part::Body { pass, .. } => {
+                PacketPart::Body { pass: 0, skip } => self.part = PacketPart::Skip { skip },
+                PacketPart::Body { pass, .. } => {
                     let end = pass.min(buf.len());
                     return Want::Pass(buf.get_mut(..end).unwrap_or_default());
                 }
-                Part::Skip { skip } => {
+                PacketPart::Skip { skip } => {
                     // The head is free by now, and serves to throw the rest away.
                     let end = skip.min(HEAD);
                     return Want::Bytes(self.head.get_mut(..end).unwrap_or_default());
                 }
-                Part::SkipTopic { skip, .. } => {
+                PacketPart::SkipTopic { skip, .. } => {
                     let end = self.len.saturating_add(skip).min(HEAD);
                     return Want::Bytes(self.head.get_mut(self.len..end).unwrap_or_default());
                 }
-                Part::Fixed { goal } | Part::Identifier { goal, .. } | Part::Properties { goal, .. } => {
+                PacketPart::Fixed { goal }
+                | PacketPart::Identifier { goal, .. }
+                | PacketPart::Properties { goal, .. } => {
                     return Want::Bytes(self.head.get_mut(self.len..goal).unwrap_or_default());
                 }
-                Part::Topic { start, .. } => {
+                PacketPart::Topic { start, .. } => {
                     return Want::Bytes(self.head.get_mut(self.len..start + 2).unwrap_or_default());
                 }
             }
@@ -113,7 +115,7 @@ impl Inbound {
         {
             info.set_disconnect(reason);
         }
-        if let Part::Body { pass, .. } = &mut self.part {
+        if let PacketPart::Body { pass, .. } = &mut self.part {
             *pass = pass.saturating_sub(count);
         }
     }
@@ -121,17 +123,17 @@ impl Inbound {
     /// `count` bytes came that stay here.
     pub(super) fn took(&mut self, count: usize, info: &PacketInfo) {
         match &mut self.part {
-            Part::Skip { skip } => {
+            PacketPart::Skip { skip } => {
                 let skip = skip.saturating_sub(count);
-                self.part = Part::Body { pass: 0, skip };
+                self.part = PacketPart::Body { pass: 0, skip };
             }
-            Part::SkipTopic { start, remaining, skip } => {
+            PacketPart::SkipTopic { start, remaining, skip } => {
                 let (start, remaining) = (*start, *remaining);
                 *skip = skip.saturating_sub(count);
                 if *skip == 0 {
                     // What follows the topic is read behind its length.
                     let goal = self.len + identifier_len(&self.head);
-                    self.part = Part::Identifier { start, remaining, goal };
+                    self.part = PacketPart::Identifier { start, remaining, goal };
                     self.decide(info);
                 }
             }
@@ -145,44 +147,46 @@ impl Inbound {
     /// Goes on to the next part if the bytes for it are there.
     fn decide(&mut self, info: &PacketInfo) {
         match self.part {
-            Part::Fixed { goal } if self.len >= goal => {
+            PacketPart::Fixed { goal } if self.len >= goal => {
                 info.begin(self.head.first().copied().unwrap_or_default());
                 match length(self.head.get(1..self.len).unwrap_or_default()) {
-                    Length::Incomplete => self.part = Part::Fixed { goal: goal + 1 },
+                    Length::Incomplete => self.part = PacketPart::Fixed { goal: goal + 1 },
                     // Broken. minimq will see that, and end the connection.
-                    Length::Broken => self.part = Part::Emit { at: 0, pass: 0, skip: 0 },
+                    Length::Broken => self.part = PacketPart::Emit { at: 0, pass: 0, skip: 0 },
                     Length::Is { value } => {
                         let publish = self.head.first().is_some_and(|first| first >> 4 == 3);
                         if publish && self.len + value > self.largest {
-                            self.part = Part::Topic { start: self.len, remaining: value };
+                            self.part = PacketPart::Topic { start: self.len, remaining: value };
                         } else {
-                            self.part = Part::Emit { at: 0, pass: value, skip: 0 };
+                            self.part = PacketPart::Emit { at: 0, pass: value, skip: 0 };
                         }
                     }
                 }
             }
-            Part::Topic { start, remaining } if self.len >= start + 2 => {
+            PacketPart::Topic { start, remaining } if self.len >= start + 2 => {
                 let topic = self.topic_len(start);
                 self.part = if 2 + topic + identifier_len(&self.head) >= remaining {
                     // The topic ends outside the packet. minimq will see that it is broken, and end the connection.
-                    Part::Emit { at: 0, pass: 0, skip: 0 }
+                    PacketPart::Emit { at: 0, pass: 0, skip: 0 }
                 } else if topic > limits::CUT_TOPIC {
-                    Part::SkipTopic { start, remaining, skip: topic }
+                    PacketPart::SkipTopic { start, remaining, skip: topic }
                 } else {
                     let goal = self.len + topic + identifier_len(&self.head) + 1;
-                    Part::Properties { start, remaining, goal }
+                    PacketPart::Properties { start, remaining, goal }
                 };
             }
-            Part::Identifier { start, remaining, goal } if self.len >= goal => {
+            PacketPart::Identifier { start, remaining, goal } if self.len >= goal => {
                 let unread = remaining.saturating_sub(self.len - start + self.topic_len(start));
                 self.replace(start + 2, unread, info);
             }
-            Part::Properties { start, remaining, goal } if self.len >= goal => {
+            PacketPart::Properties { start, remaining, goal } if self.len >= goal => {
                 let identifier = start + 2 + self.topic_len(start);
                 let properties = identifier + identifier_len(&self.head);
                 match length(self.head.get(properties..self.len).unwrap_or_default()) {
-                    Length::Incomplete => self.part = Part::Properties { start, remaining, goal: goal + 1 },
-                    Length::Broken => self.part = Part::Emit { at: 0, pass: 0, skip: 0 },
+                    Length::Incomplete => {
+                        self.part = PacketPart::Properties { start, remaining, goal: goal + 1 }
+                    }
+                    Length::Broken => self.part = PacketPart::Emit { at: 0, pass: 0, skip: 0 },
                     Length::Is { value } => {
                         let fixed = (self.len - start).saturating_add(value);
                         self.shorten(start, identifier, remaining, fixed, info);
@@ -231,7 +235,7 @@ impl Inbound {
         if let Some(place) = self.head.get_mut(at..start) {
             place.copy_from_slice(header);
         }
-        self.part = Part::Emit { at, pass: length.saturating_sub(self.len - start), skip };
+        self.part = PacketPart::Emit { at, pass: length.saturating_sub(self.len - start), skip };
     }
 
     /// The length of the topic, whose two bytes stand at `start`.
@@ -258,7 +262,7 @@ impl Inbound {
         }
         self.len = message.len();
         info.set_uncut(unread);
-        self.part = Part::Emit { at: 0, pass: 0, skip: unread };
+        self.part = PacketPart::Emit { at: 0, pass: 0, skip: unread };
     }
 }
 
