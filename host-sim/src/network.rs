@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::io;
+use std::time::Duration;
 
 use embedded_io_adapters::tokio_1::FromTokio;
+use embedded_io_async::{ErrorType, Read, Write};
 use hub_core::limits::DIAL_TIMEOUT;
 use hub_core::{Dial, DialError};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -21,19 +23,52 @@ pub enum Network {
     Memory(Server),
 }
 
+/// For the broker to take a write. Longer than a publication may take, whose end says more.
+const WRITE_WITHIN: Duration = Duration::from_secs(15);
+
+/// A stream to the broker. Its writes fail when they take too long; its reads wait for ever, as minimq wants it.
+pub struct BrokerStream(FromTokio<Box<dyn Stream>>);
+
+impl BrokerStream {
+    /// Over this stream.
+    pub fn new(stream: impl Stream + 'static) -> Self {
+        Self(FromTokio::new(Box::new(stream)))
+    }
+}
+
+impl ErrorType for BrokerStream {
+    type Error = io::Error;
+}
+
+impl Read for BrokerStream {
+    async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).await
+    }
+}
+
+impl Write for BrokerStream {
+    async fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        timeout(WRITE_WITHIN, self.0.write(bytes)).await.unwrap_or(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    async fn flush(&mut self) -> io::Result<()> {
+        timeout(WRITE_WITHIN, self.0.flush()).await.unwrap_or(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
 /// A stream of bytes of either kind.
 pub trait Stream: AsyncRead + AsyncWrite + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Stream for T {}
 
 impl Dial for Network {
-    type Io<'a> = FromTokio<Box<dyn Stream>>;
+    type Io<'a> = BrokerStream;
 
     async fn dial(&mut self, host: &str, port: u16) -> Result<Self::Io<'_>, DialError> {
-        Ok(FromTokio::new(match self {
-            Self::Memory(server) => Box::new(server.connect()),
-            Self::Tcp => Box::new(connect(host, port).await?),
-        }))
+        Ok(match self {
+            Self::Memory(server) => BrokerStream::new(server.connect()),
+            Self::Tcp => BrokerStream::new(connect(host, port).await?),
+        })
     }
 }
 

@@ -22,17 +22,11 @@ fn the_table_of_settings_is_that_of_the_code() {
         .iter()
         .map(|setting| {
             let default = if setting.is_secret { "" } else { (setting.default)(&config) };
+            let effect = if setting.needs_restart { "after a restart" } else { "at once" };
             let secret = if setting.is_secret { "yes" } else { "no" }.to_string();
             let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
             let purpose = setting.purpose.to_string();
-            [
-                format!("`{}`", setting.key),
-                purpose,
-                values(setting.kind),
-                default,
-                secret,
-                setting.applies.as_str().into(),
-            ]
+            [format!("`{}`", setting.key), purpose, values(setting.kind), default, secret, effect.to_string()]
         })
         .collect();
     assert_eq!(shown, declared, "adapt docs/settings.md to firmware/core/src/settings/rows.rs");

@@ -34,7 +34,7 @@ fn a_setting_takes_what_its_row_says_and_nothing_else() {
                 }
                 _ => panic!("a row without bounds: {row}"),
             };
-            let needs_restart = row["applies"] == "after a restart";
+            let needs_restart = row["restart_required"] == true;
             for value in good {
                 let reply = owner.sets(key, value.clone()).await;
                 assert_eq!(reply["success"], true, "{key} {value}: {reply}");

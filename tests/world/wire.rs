@@ -7,7 +7,7 @@ use std::rc::Rc;
 use embedded_io_adapters::tokio_1::FromTokio;
 use embedded_io_async::{ErrorType, Read, Write};
 use host_sim::link;
-use host_sim::network::{Network, Stream};
+use host_sim::network::{BrokerStream, Network};
 use hub_core::{Dial, DialError};
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf};
 use tokio::time::Instant;
@@ -91,7 +91,7 @@ impl Dial for WireDial {
             Reach::Mute => {
                 let (ours, theirs) = tokio::io::duplex(1024);
                 wire.mutes.borrow_mut().push(theirs);
-                FromTokio::new(Box::new(ours) as Box<dyn Stream>)
+                BrokerStream::new(ours)
             }
         };
         Ok(Tapped { io, is_deaf: wire.reach.get() == Reach::OneWay, wire })
@@ -100,7 +100,7 @@ impl Dial for WireDial {
 
 /// A stream that records what the hub sends.
 pub(crate) struct Tapped {
-    io: FromTokio<Box<dyn Stream>>,
+    io: BrokerStream,
     is_deaf: bool,
     wire: Rc<Wire>,
 }

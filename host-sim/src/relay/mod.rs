@@ -30,7 +30,6 @@ mod retry;
 mod search;
 mod session;
 mod work;
-mod write_timeout;
 
 use crate::network::BrokerUrl;
 use crate::random::random_seed;

@@ -4,14 +4,13 @@ use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 
+use hub_core::Broker;
 use hub_core::mqtt::{Client, Role};
-use hub_core::{Broker, Dial, DialError};
 use minimq::{Buffers, ConfigBuilder, ConfigError};
 
 use super::Settings;
 use super::jobs::Jobs;
 use super::work::Work;
-use super::write_timeout::WriteTimeout;
 use crate::network::Network;
 
 const ROLE: Role = Role {
@@ -52,6 +51,7 @@ impl std::error::Error for Unfit {}
 ///
 /// It belongs into a current-thread runtime of tokio, as everything with `crate::clock` does.
 pub async fn run(network: Network, settings: &Settings, stop: impl Future<Output = ()>) -> Result<(), Unfit> {
+    let mut network = network;
     let mut stop = pin!(stop);
     let (mut receive, mut send) = (vec![0; RECEIVE], vec![0; SEND]);
     let broker = &settings.broker;
@@ -64,7 +64,6 @@ pub async fn run(network: Network, settings: &Settings, stop: impl Future<Output
     if let Some((user, password)) = &broker.login {
         config = config.auth(user, password.as_bytes()).map_err(Unfit)?;
     }
-    let mut dial = NetworkWithTimeout(network);
     let broker = &Broker { host: &broker.host, port: broker.port, login: None };
     let mut client = Client::new(config, ROLE, settings.seed);
     let mut jobs = Jobs::new(Arc::new(Work::new(settings)));
@@ -72,7 +71,7 @@ pub async fn run(network: Network, settings: &Settings, stop: impl Future<Output
         let connected = tokio::select! {
             biased;
             () = &mut stop => return Ok(()),
-            connected = client.connect(&mut dial, broker) => connected,
+            connected = client.connect(&mut network, broker) => connected,
         };
         let lost = match connected {
             Ok(mut connection) => {
@@ -95,16 +94,5 @@ pub async fn run(network: Network, settings: &Settings, stop: impl Future<Output
             () = &mut stop => return Ok(()),
             () = client.wait(broker, lost) => {}
         }
-    }
-}
-
-/// Dials streams that give up a broker that takes nothing any more.
-struct NetworkWithTimeout(Network);
-
-impl Dial for NetworkWithTimeout {
-    type Io<'a> = WriteTimeout<<Network as Dial>::Io<'a>>;
-
-    async fn dial(&mut self, host: &str, port: u16) -> Result<Self::Io<'_>, DialError> {
-        self.0.dial(host, port).await.map(WriteTimeout)
     }
 }

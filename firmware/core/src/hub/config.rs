@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
 use crate::request::{self, Refusal};
-use crate::settings::{self, Applies, RULE_PREFIX, SETTINGS};
+use crate::settings::{self, RULE_PREFIX, SETTINGS};
 use crate::store::{Key, Section, Store};
 
 type SettingKey = String<{ limits::NAME }>;
@@ -75,7 +75,7 @@ pub(super) async fn set<F: MultiwriteNorFlash>(
     } else {
         store.set(Key::Setting(&key), &setting.check(value)?).await?;
     }
-    Ok(setting.applies == Applies::AfterRestart)
+    Ok(setting.needs_restart)
 }
 
 /// `{}` → `{"settings": [{"key", "purpose", "type", …}]}`.

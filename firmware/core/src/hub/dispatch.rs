@@ -53,7 +53,7 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
         Err(Overflow) => error!("hub: a refusal does not fit into a reply; the caller gets an empty one"),
     }
     if is_speech {
-        job.reply_to = ReplyTo::topic(Topics::new(parts.config.id).speech());
+        job.reply_to = ReplyTo::topic(Topics::new(parts.config.id).own("speech"));
     }
 }
 

@@ -29,8 +29,8 @@ pub(super) enum Event {
 impl Event {
     pub(super) fn topic(&self, topics: &Topics<'_>) -> Topic {
         match self {
-            Self::Tool(_) => topics.tool_events(),
-            Self::Chat { .. } => topics.chat_events(),
+            Self::Tool(_) => topics.own("event/tool"),
+            Self::Chat { .. } => topics.own("event/chat"),
         }
     }
 

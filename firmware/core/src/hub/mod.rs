@@ -125,7 +125,12 @@ impl<'a> Hub<'a> {
         let seed = platform.seed();
         let (port, status) = (&*port, port.status());
         let parts = &Parts { config, slots, questions, conversations, events, notices, registry, status };
-        parts.clear(seed);
+        // An earlier run may have left something half done.
+        slots.clear();
+        questions.clear(seed);
+        notices.clear();
+        events.clear();
+        conversations.clear();
         port.clear();
         info!("hub {}: version {} on {}", config.id.as_str(), env!("CARGO_PKG_VERSION"), config.target);
         let mut store = Store::new(flash, store);
@@ -157,17 +162,6 @@ impl<'a> Hub<'a> {
         let link = pin!(link::run(rx, tx, &resources));
         let jobs: [_; limits::JOBS] = [pin!(serve(0)), pin!(serve(1)), pin!(serve(2)), pin!(serve(3))];
         join4(session, link, join_array(jobs), restart_when_asked(&restart, &platform)).await.0
-    }
-}
-
-impl Parts<'_> {
-    /// Forgets what an earlier run left half done.
-    fn clear(&self, seed: u64) {
-        self.slots.clear();
-        self.questions.clear(seed);
-        self.notices.clear();
-        self.events.clear();
-        self.conversations.clear();
     }
 }
 

@@ -13,7 +13,7 @@ use crate::mqtt::{Connection, Lost, Payload, ReplyTo, Sent, Topics, copy};
 use crate::notice::Notice;
 use crate::pending::{Id, Progress};
 use crate::questions::{Question, Recipient, Unanswered};
-use crate::request::{Intake, Refusal};
+use crate::request::{Intake, Refusal, ReplyState};
 
 /// Exactly once, so that a caller gets one answer even if the connection breaks while it is sent.
 const REPLY_QOS: QoS = QoS::ExactlyOnce;
@@ -63,7 +63,7 @@ impl<'a> Publisher<'a> {
         connection: &mut Connection<'_, '_, IO>,
     ) -> Result<(), Lost> {
         while let Some(slot) = self.parts.slots.try_answered() {
-            self.intake.replies.written(slot);
+            self.intake.replies.set(slot, ReplyState::Written);
         }
         self.publish_online(connection).await?;
         self.publish_info(connection).await?;
@@ -76,7 +76,7 @@ impl<'a> Publisher<'a> {
 
     async fn publish_online<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
         if self.online_is_due {
-            let topic = self.topics.availability();
+            let topic = self.topics.own("availability");
             let mut payload = |buffer: &mut [u8]| copy(b"online", buffer);
             let online = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce).retain();
             self.online_is_due = matches!(connection.publish(online).await?, Sent::Later);
@@ -86,7 +86,7 @@ impl<'a> Publisher<'a> {
 
     async fn publish_info<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
         if self.info_is_due && !self.online_is_due {
-            let topic = self.topics.info();
+            let topic = self.topics.own("info");
             let mut payload = |buffer: &mut [u8]| info::write(self.parts, buffer);
             let info = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce).retain();
             let sent = connection.publish(info).await?;
@@ -114,20 +114,20 @@ impl<'a> Publisher<'a> {
             match connection.publish(reply).await {
                 Ok(Sent::Now(Some(op))) => {
                     debug!("mqtt: answered after {} us", job.received.elapsed().as_micros());
-                    replies.sent(slot, Some(op));
+                    replies.set(slot, ReplyState::Sent(Some(op)));
                 }
                 // A broker without QoS 1 acknowledges nothing.
-                Ok(Sent::Now(None)) => replies.release(slot),
+                Ok(Sent::Now(None)) => replies.set(slot, ReplyState::Free),
                 Ok(Sent::Later) => break,
                 Ok(Sent::Never) => {
                     warn!("mqtt: a reply of {} bytes is more than the broker takes", job.reply().len());
-                    replies.release(slot);
+                    replies.set(slot, ReplyState::Free);
                     Self::refuse(connection, &job.reply_to, Refusal::Unanswerable, None).await?;
                 }
                 Err(lost) => {
                     // Once it was written into the session, a resumed one repeats it.
                     if taken.get() {
-                        replies.sent(slot, None);
+                        replies.set(slot, ReplyState::Sent(None));
                     }
                     return Err(lost);
                 }
@@ -236,7 +236,7 @@ impl<'a> Publisher<'a> {
     }
 
     async fn publish_notices<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
-        let topic = self.topics.log();
+        let topic = self.topics.own("log");
         while let Some(notice) = self.notice.take().or_else(|| self.parts.notices.pop()) {
             let mut payload = |buffer: &mut [u8]| notice.write(buffer);
             let publication = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce);

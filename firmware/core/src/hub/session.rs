@@ -17,7 +17,7 @@ use crate::log::{debug, error, info, warn};
 use crate::mqtt::{Client, Connection, Lost, Memory, Received, Role, Topics};
 use crate::pending::Id;
 use crate::platform::Dial;
-use crate::request::Refused;
+use crate::request::{Refused, ReplyState};
 
 const ROLE: Role = Role {
     log: "mqtt",
@@ -59,7 +59,7 @@ fn config<'m>(memory: &'m mut Memory, config: &Config<'m>) -> Result<ConfigBuild
         client_id.push_str(part).map_err(|_| ConfigError::ClientIdTooLong)?;
     }
     // At QoS 0, which every broker takes. It is retained, so that nobody misses it.
-    let will = Will::new(&Topics::new(config.id).availability(), b"offline", &[])?.retained();
+    let will = Will::new(&Topics::new(config.id).own("availability"), b"offline", &[])?.retained();
     let builder = ConfigBuilder::new(Buffers::new(&mut memory.receive, &mut memory.send))
         .client_id(&client_id)?
         .keepalive_interval(limits::MQTT_KEEPALIVE)
@@ -114,7 +114,7 @@ async fn serve<IO: Io>(
                 None => None,
             },
             Either5::Second(slot) => {
-                publisher.intake.replies.written(slot);
+                publisher.intake.replies.set(slot, ReplyState::Written);
                 None
             }
             Either5::Third(()) => {

@@ -12,7 +12,6 @@ use crate::log::{debug, warn};
 use crate::platform::Dial;
 
 /// The buffers of one session.
-#[derive(Debug)]
 pub struct Memory {
     /// For what arrives.
     pub receive: [u8; limits::MQTT_RECEIVE],

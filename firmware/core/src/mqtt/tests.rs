@@ -26,7 +26,7 @@ fn hub_ids_are_one_plain_level_of_a_topic() {
 fn the_longest_hub_id_has_all_its_topics() {
     let id = "x".repeat(limits::HUB_ID);
     let topics = Topics::new(HubId::new(&id).unwrap());
-    assert_eq!(topics.availability(), *std::format!("hearthwave/{id}/availability"));
+    assert_eq!(topics.own("availability"), *std::format!("hearthwave/{id}/availability"));
     assert_eq!(topics.response("tool/call"), *std::format!("hearthwave/{id}/response/tool/call"));
     assert_eq!(topics.response(&"y".repeat(100)), *std::format!("hearthwave/{id}/response/unknown"));
     assert_eq!(topics.request(&std::format!("hearthwave/{id}/request/tool/call")), Some("tool/call"));

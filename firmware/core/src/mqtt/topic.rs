@@ -27,34 +27,9 @@ impl<'a> Topics<'a> {
         Self { id }
     }
 
-    /// `online` or `offline`.
-    pub fn availability(&self) -> Topic {
-        self.join("/", "availability")
-    }
-
-    /// What the hub is.
-    pub fn info(&self) -> Topic {
-        self.join("/", "info")
-    }
-
-    /// One message for each executed call.
-    pub fn tool_events(&self) -> Topic {
-        self.join("/", "event/tool")
-    }
-
-    /// How conversations go on.
-    pub fn chat_events(&self) -> Topic {
-        self.join("/", "event/chat")
-    }
-
-    /// What the satellites are to say.
-    pub fn speech(&self) -> Topic {
-        self.join("/", "speech")
-    }
-
-    /// What people should know.
-    pub fn log(&self) -> Topic {
-        self.join("/", "log")
+    /// A topic of the hub's own, such as `availability`, `info`, `speech` or `event/tool`.
+    pub fn own(&self, name: &'static str) -> Topic {
+        self.join("/", name)
     }
 
     /// Matches every request.
@@ -77,7 +52,7 @@ impl<'a> Topics<'a> {
     /// Where a question goes.
     pub fn question(&self, recipient: Recipient) -> Topic {
         match recipient {
-            Recipient::Search => self.join("/", "service/search/request"),
+            Recipient::Search => self.own("service/search/request"),
             Recipient::Model { provider, .. } => self.join("/llm/request/", provider),
         }
     }
@@ -85,14 +60,14 @@ impl<'a> Topics<'a> {
     /// Where its answer comes from.
     pub fn answer(&self, recipient: Recipient) -> Topic {
         match recipient {
-            Recipient::Search => self.join("/", SEARCH_ANSWER),
-            Recipient::Model { .. } => self.join("/", MODEL_ANSWER),
+            Recipient::Search => self.own(SEARCH_ANSWER),
+            Recipient::Model { .. } => self.own(MODEL_ANSWER),
         }
     }
 
     /// Every topic on which answers come.
     pub fn answers(&self) -> [Topic; 2] {
-        [SEARCH_ANSWER, MODEL_ANSWER].map(|name| self.join("/", name))
+        [SEARCH_ANSWER, MODEL_ANSWER].map(|name| self.own(name))
     }
 
     /// Whether answers come on `topic`.

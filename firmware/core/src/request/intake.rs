@@ -4,7 +4,7 @@ use embassy_time::Instant;
 use minimq::QoS;
 
 use super::redelivery::{Redeliveries, fingerprint};
-use super::replies::Replies;
+use super::replies::{Replies, ReplyState};
 use super::slot::Slots;
 use super::{Refusal, Request};
 use crate::limits;
@@ -76,7 +76,7 @@ impl Intake {
             return refuse(&reply_to, Refusal::TooLarge(*size));
         }
         let Some(slot) = self.replies.free() else { return refuse(&reply_to, Refusal::Busy) };
-        self.replies.taken(slot);
+        self.replies.set(slot, ReplyState::Awaited);
         slots.submit(slot, |job| {
             job.request = request;
             job.payload.clear();

@@ -17,6 +17,7 @@ pub use intake::{Intake, Refused};
 pub use redelivery::Redeliveries;
 pub use refusal::Refusal;
 pub use replies::Replies;
+pub(crate) use replies::ReplyState;
 pub use slot::{Job, Slots};
 
 use crate::json::{Kind, Value};

@@ -5,7 +5,7 @@ use minimq::Op;
 use crate::limits;
 
 #[derive(Clone, Copy, Debug)]
-enum ReplyState {
+pub(crate) enum ReplyState {
     /// The slot is free.
     Free,
     /// The request is being worked on.
@@ -50,26 +50,6 @@ impl Replies {
         self.0.iter().position(|reply| matches!(reply, ReplyState::Written))
     }
 
-    /// The slot has a request.
-    pub(crate) fn taken(&mut self, slot: usize) {
-        self.set(slot, ReplyState::Awaited);
-    }
-
-    /// The slot has a reply.
-    pub(crate) fn written(&mut self, slot: usize) {
-        self.set(slot, ReplyState::Written);
-    }
-
-    /// The session has the reply.
-    pub(crate) fn sent(&mut self, slot: usize, op: Option<Op>) {
-        self.set(slot, ReplyState::Sent(op));
-    }
-
-    /// The slot is free again.
-    pub(crate) fn release(&mut self, slot: usize) {
-        self.set(slot, ReplyState::Free);
-    }
-
     /// Frees the slots whose replies are acknowledged.
     pub(crate) fn acknowledged(&mut self, is_done: impl Fn(&Op) -> bool) {
         for reply in &mut self.0 {
@@ -81,7 +61,8 @@ impl Replies {
         }
     }
 
-    fn set(&mut self, slot: usize, reply: ReplyState) {
+    /// Keeps the new state of a slot.
+    pub(crate) fn set(&mut self, slot: usize, reply: ReplyState) {
         if let Some(state) = self.0.get_mut(slot) {
             *state = reply;
         }

@@ -31,8 +31,8 @@ pub struct Setting {
     pub default: for<'a> fn(&Config<'a>) -> &'a str,
     /// Whether it is never shown.
     pub is_secret: bool,
-    /// When a change takes effect.
-    pub applies: Applies,
+    /// Whether a change takes effect only when the hub starts the next time.
+    pub needs_restart: bool,
 }
 
 /// Which values a setting takes. Values are kept as texts; a whole number is one in JSON.
@@ -50,15 +50,6 @@ pub enum SettingKind {
     Whole(u8, u8),
     /// A [response rule](crate::chat::rule), as JSON. A family: each name after `rule.` is a setting of its own.
     Rule,
-}
-
-/// When a change takes effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Applies {
-    /// With the next request.
-    AtOnce,
-    /// When the hub starts the next time.
-    AfterRestart,
 }
 
 /// The value of a setting that is not a rule, as text.
@@ -125,7 +116,7 @@ impl Setting {
         kind: SettingKind::Text,
         default: |_| "",
         is_secret: false,
-        applies: Applies::AtOnce,
+        needs_restart: false,
     };
 
     /// Its value: what somebody set, or else the default. What cannot be read, or does not suit, counts as not set.
@@ -211,17 +202,7 @@ impl Setting {
                 default.write((self.default)(config), out);
             }
             out.field("secret", self.is_secret);
-            out.field("applies", self.applies.as_str());
+            out.field("restart_required", self.needs_restart);
         });
-    }
-}
-
-impl Applies {
-    /// As it stands in a list of settings.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::AtOnce => "at once",
-            Self::AfterRestart => "after a restart",
-        }
     }
 }

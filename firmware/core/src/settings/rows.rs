@@ -1,6 +1,6 @@
 //! Every setting, one row each. To add one, add a row; `docs/settings.md` has the same table, which a test compares.
 
-use super::{Applies, Setting, SettingKind};
+use super::{Setting, SettingKind};
 use crate::limits;
 use crate::store::flags::{FIRST_PROJECT, PROJECT as PROJECT_KEY};
 
@@ -45,7 +45,7 @@ rows! {
         purpose: "What stands before the names of the hub's own tools, with an underscore between; empty for none",
         kind: SettingKind::Word(limits::TOOL_PREFIX),
         default: |config| config.tool_prefix,
-        applies: Applies::AfterRestart,
+        needs_restart: true,
         ..Setting::PLAIN
     };
     /// Whether the example tools are registered.
@@ -54,7 +54,7 @@ rows! {
         purpose: "Whether the example tools are registered",
         kind: SettingKind::Switch,
         default: |config| if config.example_tools { "on" } else { "off" },
-        applies: Applies::AfterRestart,
+        needs_restart: true,
         ..Setting::PLAIN
     };
     /// Rounds of calls in one turn, where the rule does not say. People wait some seconds for each.

@@ -6,8 +6,7 @@ use core::ops::ControlFlow;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-use super::Toolbox;
-use super::library::DOCUMENTS;
+use super::{DOCUMENTS, Toolbox};
 use crate::json::{Value, Writer};
 use crate::limits;
 use crate::store::{Expression, Store};

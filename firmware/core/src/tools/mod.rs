@@ -2,7 +2,6 @@
 
 mod controller;
 mod flags;
-mod library;
 
 use core::pin::{Pin, pin};
 
@@ -11,14 +10,19 @@ use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-pub use library::DOCUMENTS;
-
 use crate::json::{Value, Writer};
 use crate::link::Port;
 use crate::platform::Platform;
 use crate::questions::Questions;
-use crate::store::Store;
+use crate::store::{Builtin, Store};
 use crate::tool::{Answer, Failure, Handlers, Success, Tool};
+
+/// The documents that come with the firmware. A stored one of the same category and name replaces one of these.
+pub const DOCUMENTS: &[Builtin<'static>] = &[
+    Builtin { category: "hub", name: "about", text: include_str!("documents/about.md") },
+    Builtin { category: "guidelines", name: "voice", text: include_str!("documents/voice.md") },
+    Builtin { category: "guidelines", name: "safety", text: include_str!("documents/safety.md") },
+];
 
 /// What the handlers use of the hub. `S` is a [`Store`].
 pub struct Toolbox<'a, P, S> {
