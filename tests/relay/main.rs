@@ -2,6 +2,7 @@
 
 mod happy;
 mod hub;
+mod loss;
 mod mosquitto;
 mod retry;
 mod scene;

@@ -4,14 +4,13 @@ use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 
-use hub_core::Broker;
 use hub_core::mqtt::{Client, Role};
+use hub_core::{Broker, Dial};
 use minimq::{Buffers, ConfigBuilder, ConfigError};
 
 use super::Settings;
 use super::jobs::Jobs;
 use super::work::Work;
-use crate::network::Network;
 
 const ROLE: Role = Role {
     log: "relay",
@@ -43,15 +42,18 @@ impl fmt::Display for Unfit {
 
 impl std::error::Error for Unfit {}
 
-/// Runs a relay over `network` until `stop` is ready. Whatever the broker does, it comes back, after a wait that grows with
+/// Runs a relay until `stop` is ready. Whatever the broker does, it comes back, after a wait that grows with
 /// each failure.
 ///
 /// Once stopped, it takes no more requests, and has five seconds to finish those in work; the rest is told that the
 /// relay was stopped. Dropping the future gives everything up at once.
 ///
 /// It belongs into a current-thread runtime of tokio, as everything with `crate::clock` does.
-pub async fn run(network: Network, settings: &Settings, stop: impl Future<Output = ()>) -> Result<(), Unfit> {
-    let mut network = network;
+pub async fn run(
+    mut dial: impl Dial,
+    settings: &Settings,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Unfit> {
     let mut stop = pin!(stop);
     let (mut receive, mut send) = (vec![0; RECEIVE], vec![0; SEND]);
     let broker = &settings.broker;
@@ -68,12 +70,11 @@ pub async fn run(network: Network, settings: &Settings, stop: impl Future<Output
     let mut client = Client::new(config, ROLE, settings.seed);
     let mut jobs = Jobs::new(Arc::new(Work::new(settings)));
     loop {
-        let connected = tokio::select! {
+        let lost = match tokio::select! {
             biased;
             () = &mut stop => return Ok(()),
-            connected = client.connect(&mut network, broker) => connected,
-        };
-        let lost = match connected {
+            connected = client.connect(&mut dial, broker) => connected,
+        } {
             Ok(mut connection) => {
                 log::info!("relay: connected to {}:{}; serves {}", broker.host, broker.port, settings.models);
                 match jobs.serve(&mut connection, stop.as_mut()).await {

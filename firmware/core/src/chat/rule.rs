@@ -175,11 +175,11 @@ impl core::error::Error for RuleError {}
 impl<'a> Rule<'a> {
     /// Reads a rule that inherits from [`DEFAULT`].
     pub fn parse(text: &'a str) -> Result<Self, RuleError> {
-        Self::root(DEFAULT)?.over(text)
+        Self::root(DEFAULT)?.derive(text)
     }
 
     /// Reads a rule that inherits from this one all but tools and intents.
-    pub fn over(&self, text: &'a str) -> Result<Self, RuleError> {
+    pub fn derive(&self, text: &'a str) -> Result<Self, RuleError> {
         let rule = Value::parse(text.as_bytes()).map_err(RuleError::NotJson)?;
         if rule.kind() != Kind::Object {
             return Err(RuleError::Member("", Must::Object));
@@ -206,7 +206,7 @@ impl<'a> Rule<'a> {
             tools: RuleTools::OFF,
             context: None,
         };
-        root.over(text)
+        root.derive(text)
     }
 
     fn take(&mut self, member: Text<'a>, value: Value<'a>) -> Result<(), RuleError> {

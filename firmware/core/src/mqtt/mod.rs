@@ -2,7 +2,7 @@
 //!
 //! A [`Client`] outlives connections: it dials, explains failures and waits between attempts. A [`Connection`] is
 //! subscribed, publishes what it is handed and hands over what arrives. What is in a message is none of its business. The
-//! hub and the relay both stand on it.
+//! hub and the relay both use it.
 
 mod backoff;
 mod client;

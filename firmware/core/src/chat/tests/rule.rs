@@ -46,7 +46,7 @@ fn what_a_rule_leaves_out_is_as_in_the_one_below() {
         r#"{"name":"base","service":"ollama","model":"llama3.2","temperature":1,"intents":["x"]}"#,
     );
     let over =
-        base.unwrap().over(r#"{"name":"over","tools":{"enabled":true},"temperature":null,"context":null}"#);
+        base.unwrap().derive(r#"{"name":"over","tools":{"enabled":true},"temperature":null,"context":null}"#);
     let over = over.unwrap();
     assert_eq!((over.provider, over.model.to_string()), (Provider::Ollama, "llama3.2".into()));
     assert!(over.temperature.is_none() && over.context.is_none());
@@ -152,7 +152,7 @@ proptest! {
         let base = whole.to_string();
         let base = Rule::parse(&base).unwrap();
         let mut turn = settings(r#"{"name":"z","model":"before","tools":{"enabled":true,"allowed_tools":["before"]}}"#);
-        let read = base.over(&text).unwrap();
+        let read = base.derive(&text).unwrap();
         turn.apply(&read, 5);
         whole.as_object_mut().unwrap().extend(rule.as_object().unwrap().clone());
         let TurnSettings { provider, model, max_tokens, temperature, thinking, tools, .. } = *turn;

@@ -24,7 +24,7 @@ pub(super) struct Wanted<'a> {
     pub(super) intent: Option<&'a str>,
 }
 
-// A turn begins with the reply's buffer as scratch: for the rule, the one it stands on, and the documents that it selects.
+// A turn begins with the reply's buffer as scratch: for the rule, the one it inherits from, and the documents that it selects.
 const _: () = assert!(limits::REPLY >= 2 * limits::RULE + limits::PROMPT);
 
 /// Finds the rule that is wanted, and reads it. `firmware` is the default rule that the hub was started with, if any. The
@@ -50,7 +50,7 @@ pub(super) async fn choose<'s, F: MultiwriteNorFlash>(
         Wanted { intent: Some(intent), .. } => for_intent(intent, store, scratch).await,
     };
     match text {
-        Some(text) => Ok((base.over(text).map_err(Refusal::WrongRule)?, rest)),
+        Some(text) => Ok((base.derive(text).map_err(Refusal::WrongRule)?, rest)),
         None => Ok((base, rest)),
     }
 }
@@ -81,7 +81,7 @@ fn split_text(length: Option<usize>, buffer: &mut [u8]) -> (Option<&str>, &mut [
     (length.and_then(|_| core::str::from_utf8(text).ok()), rest)
 }
 
-/// The default rule, on which all others stand.
+/// The default rule, from which all others inherit.
 async fn base_rule<'s, F: MultiwriteNorFlash>(
     firmware: &'s str,
     store: &mut Store<'_, F>,
