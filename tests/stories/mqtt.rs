@@ -305,3 +305,18 @@ fn a_hub_that_nobody_asks_publishes_nothing_but_its_presence() {
         assert!(publications <= 4, "{publications}");
     });
 }
+
+/// A broker takes the connection and the subscription, and says nothing more.
+#[test]
+fn a_broker_that_does_not_answer_a_subscription_is_left() {
+    Setup::new().reach(Reach::Mute).story(async |world| {
+        let mut broker = world.mute().await;
+        let connack = [0x20, 3, 0, 0, 0];
+        broker.write_all(&connack).await.expect("the hub reads");
+        logged("mqtt: connected to").await;
+        let connected = Instant::now();
+        logged("connection lost: the broker does not react any more").await;
+        assert!(connected.elapsed() <= limits::MQTT_TIMEOUT.into());
+        assert_eq!(world.dials(), 1);
+    });
+}

@@ -131,7 +131,7 @@ impl<'m> Client<'m> {
             }
             // Not every broker says why it disconnects.
             (_, Lost::Closed) if self.short_connections > 1 => self.role.unsteady,
-            (_, Lost::Stalled) => "connection lost: the broker takes nothing any more",
+            (_, Lost::Stalled) => "connection lost: the broker does not react any more",
             (_, Lost::Refused) => self.role.refused,
             (_, Lost::Nonsense) => "connection lost: it sent something that is not MQTT 5",
             (_, Lost::Closed | Lost::Unreached(_)) => "connection lost, by the broker or the network",
