@@ -216,6 +216,9 @@ fn a_refused_request_makes_nobody_forget_anything() {
         person.says(json!({ "text": "And?", "conversation": "0" }));
         let question = model.hears_question().await;
         assert_eq!(count(&question.json()["messages"]), 3);
+        // Nor does whoever was refused continue what others have said.
+        person.says(json!({ "text": "Hello", "conversation": "new" }));
+        assert_eq!(count(&model.hears_question().await.json()["messages"]), 1);
     });
 }
 

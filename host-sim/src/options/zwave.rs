@@ -29,7 +29,7 @@ Where it is served; without any of these on stdin and stdout:
 
 Its own log goes to stderr; RUST_LOG=debug shows every call. Try it:
 
-  cargo sim --link 'exec:cargo zwave'";
+  cargo build && cargo sim --link exec:target/debug/zwave";
 
 /// How to serve.
 #[derive(Clone, Debug, PartialEq)]

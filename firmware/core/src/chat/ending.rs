@@ -5,7 +5,7 @@ use core::fmt::{self, Display};
 use super::history::{Call, History};
 use super::provider::{ProviderError, RelayError};
 use super::reply::ModelText;
-use super::settings::TurnSettings;
+use super::turn_settings::TurnSettings;
 use crate::json::{Value, Writer};
 use crate::limits;
 use crate::questions::Unanswered;

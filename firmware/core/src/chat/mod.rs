@@ -22,9 +22,9 @@ pub mod prompts;
 pub mod provider;
 mod reply;
 pub mod rule;
-pub mod settings;
 pub mod template;
 pub mod turn;
+pub mod turn_settings;
 pub mod wake;
 
 #[cfg(test)]
@@ -35,5 +35,5 @@ pub use history::History;
 pub use provider::{Ask, Provider, ProviderError, RelayError};
 pub use reply::{Arguments, FinishReason, ModelReply, ModelText, RequestedCall};
 pub use rule::{Rule, RuleError};
-pub use settings::TurnSettings;
 pub use turn::{Context, Input, Step, Turn};
+pub use turn_settings::TurnSettings;

@@ -10,7 +10,7 @@ use super::ending::{Ending, ISSUE, OUT_OF_ITERATIONS, TurnFailure};
 use super::history::{Call, History, HistoryFull};
 use super::provider::ProviderError;
 use super::reply::{FinishReason, ModelReply};
-use super::settings::TurnSettings;
+use super::turn_settings::TurnSettings;
 use crate::log::{debug, error, info, warn};
 use crate::questions::Unanswered;
 use crate::text::{Measure, is_blank};

@@ -5,7 +5,7 @@ use core::pin::{Pin, pin};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use super::events::Event;
-use super::{Parts, config, content, turn};
+use super::{Parts, content, settings, turn};
 use crate::chat::prompts;
 use crate::conversations::ConversationId;
 use crate::json::{Kind, Overflow, Value, Writer};
@@ -72,7 +72,7 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
     match asked {
         Request::ContentPut => content::put(request, store, reply).await?,
         Request::ContentDelete => content::delete(request, store).await?,
-        Request::ConfigSet => needs_restart = config::set(request, store).await?,
+        Request::ConfigSet => needs_restart = settings::set(request, store).await?,
         _ => {}
     }
     let mut writer = Writer::new(reply);
@@ -89,8 +89,8 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
         Request::ToolList => tool_list(request, parts.registry, &mut writer)?,
         Request::PromptList => prompt_list(&mut writer),
         Request::ContentList => content::list(request, store, &mut writer).await?,
-        Request::ConfigGet => config::get(request, parts.config, store, &mut writer).await?,
-        Request::ConfigList => config::list(parts.config, &mut writer),
+        Request::ConfigGet => settings::get(request, parts.config, store, &mut writer).await?,
+        Request::ConfigList => settings::list(parts.config, &mut writer),
         Request::ConfigSet if needs_restart => writer.field("restart_required", true),
         Request::Cancel => {
             let id: ConversationId =

@@ -3,17 +3,17 @@
 //! ```text
 //!   session ──► request::Intake ──► slots ──► dispatch ──┬──► tool::execute
 //!      │                                                 ├──► turn ──► questions
-//!      └──► publisher ◄── replies, questions,            ├──► config
+//!      └──► publisher ◄── replies, questions,            ├──► settings
 //!                         events, notices, info          └──► content
 //! ```
 
-mod config;
 mod content;
 mod dispatch;
 mod events;
 mod info;
 mod publisher;
 mod session;
+mod settings;
 mod turn;
 
 use core::pin::pin;
@@ -35,7 +35,7 @@ use crate::notice::Notices;
 use crate::platform::{Dial, Platform};
 use crate::questions::Questions;
 use crate::request::{Job, Slots};
-use crate::settings;
+use crate::settings::{EXAMPLE_TOOLS, TOOL_PREFIX};
 use crate::store::{self, Store};
 use crate::tool::{self, DeclaredTools, Registry};
 use crate::tools::{self, Toolbox};
@@ -140,8 +140,8 @@ impl<'a> Hub<'a> {
                 tool::Failure::from(error).error.as_str()
             );
         }
-        parts.registry.reset(&settings::TOOL_PREFIX.value(&mut store, config).await);
-        let has_examples = settings::EXAMPLE_TOOLS.value(&mut store, config).await == "on";
+        parts.registry.reset(&TOOL_PREFIX.value(&mut store, config).await);
+        let has_examples = EXAMPLE_TOOLS.value(&mut store, config).await == "on";
         let examples = if has_examples { tools::EXAMPLE_TOOLS } else { &[] };
         for tool in declared.iter().chain(examples) {
             // What does not fit has been logged; the rest works.

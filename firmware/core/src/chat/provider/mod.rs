@@ -11,7 +11,7 @@ use core::fmt::{self, Display};
 
 use super::history::{Call, History, Message, Messages};
 use super::reply::{Arguments, ModelReply, RequestedCall};
-use super::settings::TurnSettings;
+use super::turn_settings::TurnSettings;
 use crate::json::{self, Bracket, Kind, Overflow, Text, Value, Writer};
 use crate::limits;
 use crate::log::{debug, warn};
