@@ -217,6 +217,8 @@ fn a_refused_request_makes_nobody_forget_anything() {
         let question = model.hears_question().await;
         assert_eq!(count(&question.json()["messages"]), 3);
         // Nor does whoever was refused continue what others have said.
+        let wrong = json!({ "text": " ", "conversation": "new" });
+        assert_eq!(person.asks("chat", wrong).await["success"], false);
         person.says(json!({ "text": "Hello", "conversation": "new" }));
         assert_eq!(count(&model.hears_question().await.json()["messages"]), 1);
     });
