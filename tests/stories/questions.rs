@@ -8,7 +8,8 @@ use world::prelude::*;
 #[test]
 fn two_questions_at_once_both_have_all_tools() {
     story(async |world| {
-        let (_controller, mut person) = world.connected().await;
+        // Together they are larger than what can wait for an acknowledgement.
+        let (_controller, mut person) = world.connected_with((0..10).map(a_long_tool).collect()).await;
         let mut model = world.model().await;
         for id in ["one", "two"] {
             person.says(json!({ "text": "Hi", "conversation": id }));
@@ -20,7 +21,7 @@ fn two_questions_at_once_both_have_all_tools() {
             model.answers(&question, stop("Hello."));
             person.reply().await;
         }
-        assert_eq!(counts, [hub_core::tools::TOOLS.len() + 2; 2]);
+        assert_eq!(counts, [hub_core::tools::TOOLS.len() + 10; 2]);
         assert_not_logged("not all tools fit");
     });
 }
