@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 /// How long a question may take, from the start of the hub.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// Asks the hub. A tool call is sent as it is: a request in JSON, or `NAME {json}`, whether there is such a tool or not. Any
-/// other text is for the model, if there is one.
+/// Asks the hub. A tool call is sent as it is: a request in JSON, or `NAME {json}` with the name of a tool. Any other text
+/// is for the model, if there is one.
 pub(crate) async fn say(
     network: Network,
     settings: &Settings,
@@ -23,9 +23,8 @@ pub(crate) async fn say(
     let text = text.trim();
     let (request, payload) = if text.starts_with('{') {
         ("tool/call", text.to_owned())
-    } else if let Some((name, arguments)) = split(text) {
-        // The hub checks the arguments.
-        ("tool/call", format!("{{\"name\":\"{name}\",\"arguments\":{arguments}}}"))
+    } else if let Some(call) = direct(network.clone(), settings, text).await? {
+        ("tool/call", call)
     } else if options.llm == Llm::None {
         let error =
             "There is no language model (--llm none): type a tool call, like echo {\"text\":\"hello\"}";
@@ -35,6 +34,17 @@ pub(crate) async fn say(
     };
     let reply = ask(network, settings, request, payload.as_bytes(), PATIENCE).await?;
     Ok(String::from_utf8_lossy(&reply).into_owned())
+}
+
+/// `NAME {json}` as a request, if there is a tool of that name, with or without the hub's prefix.
+async fn direct(network: Network, settings: &Settings, text: &str) -> Result<Option<String>, NoAnswer> {
+    let Some((name, arguments)) = split(text) else { return Ok(None) };
+    // Whatever the prefix is now: it can be changed while the hub runs.
+    let is_prefix = |prefix: &str| prefix.is_empty() || prefix.ends_with('_');
+    let is_it = |known: &String| known.strip_suffix(name).is_some_and(is_prefix);
+    let is_known = names(network, settings).await?.iter().any(is_it);
+    // The hub checks the arguments.
+    Ok(is_known.then(|| format!("{{\"name\":\"{name}\",\"arguments\":{arguments}}}")))
 }
 
 /// A name and what follows it in braces.
