@@ -81,9 +81,7 @@ impl Display for SettingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text | Self::Group => f.write_str("a string"),
-            Self::Word(most) => {
-                write!(f, "a string of at most {most} letters, digits, '-' and '_'")
-            }
+            Self::Word(most) => write!(f, "a string of at most {most} letters, digits, '-' and '_'"),
             Self::Switch => f.write_str("one of: on, off"),
             Self::Whole(least, most) => write!(f, "a whole number from {least} to {most}"),
             Self::Rule => f.write_str("an object"),
