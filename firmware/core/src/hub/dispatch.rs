@@ -97,11 +97,8 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
                 request::text(request, "conversation")?.ok_or(Refusal::NotText("conversation"))?;
             writer.field("cancelled", parts.conversations.cancel(&id));
         }
-        Request::Chat
-        | Request::Transcript
-        | Request::ContentPut
-        | Request::ContentDelete
-        | Request::ConfigSet => {}
+        Request::Chat | Request::Transcript => {}
+        Request::ContentPut | Request::ContentDelete | Request::ConfigSet => {}
     }
     if let Some(transaction) = transaction {
         writer.field("transaction", transaction);
