@@ -208,6 +208,57 @@ fn a_controller_that_is_lost_in_the_middle_leaves_an_unknown_outcome_and_no_seco
     });
 }
 
+/// A server of MCP 2026-07-28 answers so when it needs a person: nothing was done.
+#[test]
+fn a_controller_that_wants_to_know_more_has_not_done_it() {
+    story(async |world| {
+        let (mut controller, mut person) = world.connected().await;
+        let question = "Which of the two doors shall I \"unlock\"?";
+        let schema = json!({ "type": "object", "properties": { "door": { "type": "string" } } });
+        let ask = |message: &str| {
+            let params = json!({ "mode": "form", "message": message, "requestedSchema": schema });
+            json!({ "method": "elicitation/create", "params": params })
+        };
+        person.calls("control_zwave_device", on());
+        let requests =
+            json!({ "door": ask(question), "model": { "method": "sampling/createMessage", "params": {} } });
+        let result =
+            json!({ "resultType": "input_required", "inputRequests": requests, "requestState": "s1" });
+        controller.serves_result(result).await;
+        let reply = person.result().await;
+        assert_refused(&reply, "execution_error", "The controller wants to know more");
+        assert_contains(&reply["error"], question);
+        assert_contains(&reply["error"], "sampling/createMessage");
+        assert_contains(&reply["message"], question);
+        assert_contains(&reply["instruction"], "not done");
+        assert!(reply["result"].is_null(), "{reply}");
+        assert_logged("ERROR Tool control_zwave_device failed: The controller wants to know more");
+        // As much of a long question as fits.
+        person.calls("control_zwave_device", on());
+        let requests = json!({ "door": ask(&"Lämpchen, ".repeat(1000)) });
+        controller
+            .serves_result(
+                json!({ "resultType": "input_required", "inputRequests": requests, "content": [] }),
+            )
+            .await;
+        let reply = person.result().await;
+        assert_refused(&reply, "execution_error", "Lämpchen, Lämpchen");
+        assert_contains(&reply["error"], "…");
+        // It may have no question at all.
+        person.calls("control_zwave_device", on());
+        controller.serves_result(json!({ "resultType": "input_required", "requestState": "s2" })).await;
+        assert_refused(&person.result().await, "execution_error", "does not say what");
+        // What is complete is a result like any other; of another kind, nobody knows.
+        person.calls("control_zwave_device", on());
+        let content = json!([{ "type": "text", "text": "on" }]);
+        controller.serves_result(json!({ "resultType": "complete", "content": content })).await;
+        assert_eq!(person.result().await["result"], "on");
+        person.calls("control_zwave_device", on());
+        controller.serves_result(json!({ "resultType": "task", "task": { "taskId": "t1" } })).await;
+        assert_refused(&person.result().await, "outcome_unknown", "'task'");
+    });
+}
+
 #[test]
 fn answers_find_their_calls_in_any_order_and_in_batches() {
     story(async |world| {

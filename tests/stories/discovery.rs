@@ -171,6 +171,26 @@ fn tools_that_cannot_be_used_are_left_out_by_name_and_the_rest_works() {
 }
 
 #[test]
+fn a_tool_that_runs_only_as_a_task_is_left_out_by_name() {
+    story(async |world| {
+        let tool = |name: &str, support: &str| json!({ "name": name, "inputSchema": { "type": "object" }, "execution": { "taskSupport": support } });
+        let tools =
+            json!([tool("heal_network", "required"), tool("ping_node", "optional"), tool("on", "forbidden")]);
+        let mut controller = world.controller();
+        let mut person = world.person("ann").await;
+        controller.greets_with(tools).await;
+        let info = person.sees_link("ready").await;
+        assert_eq!(
+            (&info["controller"]["tools"], &info["controller"]["left_out"]),
+            (&json!(2), &json!(1)),
+            "{info}"
+        );
+        assert_logged("its tool heal_network is left out: it runs only as a task");
+        assert_refused(&person.uses("heal_network", json!({})).await, "not_found", "");
+    });
+}
+
+#[test]
 fn annotations_are_kept_and_listed() {
     story(async |world| {
         let (_controller, mut person) = world.connected().await;

@@ -42,6 +42,8 @@ pub enum LeftOut {
     Taken,
     /// Its schema is not an object.
     Schema,
+    /// It runs only as a task of MCP's, which is asked for its result later.
+    Task,
     /// There are as many tools as there can be.
     Count,
     /// Its texts do not fit beside those of the others.
@@ -55,6 +57,7 @@ impl LeftOut {
             Self::Name => "providers refuse its name",
             Self::Taken => "the hub has a tool of that name itself",
             Self::Schema => "its schema is not an object",
+            Self::Task => "it runs only as a task, and the hub waits for results",
             Self::Count => "there are too many tools",
             Self::Texts => "its description and schema are too long to keep",
         }

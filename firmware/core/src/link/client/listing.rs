@@ -9,7 +9,7 @@ use crate::limits;
 use crate::link::rpc::{self, RpcError};
 use crate::link::status::Loss;
 use crate::log::warn;
-use crate::tool::{Discovered, Hints, Registry};
+use crate::tool::{Discovered, Hints, LeftOut, Registry};
 
 /// A list of tools that is being received.
 #[derive(Debug)]
@@ -122,7 +122,9 @@ fn register(tool: Value<'_>, registry: &Registry) -> bool {
     };
     let discovered =
         Discovered { name, description: text("description"), schema: tool.get("inputSchema"), hints };
-    let registered = registry.learn(discovered);
+    let task = tool.get("execution").and_then(|execution| execution.get("taskSupport")?.as_text());
+    let is_task = task.is_some_and(|support| support == *"required");
+    let registered = if is_task { Err(LeftOut::Task) } else { registry.learn(discovered) };
     if let Err(why) = registered {
         let name = name.excerpt::<{ limits::QUOTE }>();
         warn!("controller: its tool {} is left out: {}", name.as_str(), why.text());
