@@ -94,7 +94,9 @@ impl Client {
         self.controller.tools = registry.list_ends();
         self.controller.left_out = self.listing.left_out;
         if !self.is_listed {
-            self.news = Some(News::Ready { attempt: self.failures.saturating_add(1) });
+            let attempt = self.failures.saturating_add(1);
+            self.news = Some(News::Ready { attempt, is_doubtful: self.short_lives > 0 });
+            self.ready_since = now;
             self.recheck_after = limits::LINK_TIMEOUT;
         }
         self.failures = 0;
