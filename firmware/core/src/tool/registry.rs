@@ -77,7 +77,7 @@ struct Contents {
     tools: heapless::Vec<Entry, { limits::TOOLS }>,
     texts: TextArena,
     prefix: Prefix,
-    /// Why tools may be missing, for a person.
+    /// Why tools may be missing, for a person. The controller is away then, and its tools only keep their names.
     absence: Option<&'static str>,
 }
 
@@ -137,22 +137,28 @@ impl Registry {
         contents.find(name).map(|entry| contents.show(entry, |name, tool| look([name, tool.name])))
     }
 
-    /// Calls `visit` with all tools and their final names, until it breaks. Those of the controller come first: where not
-    /// all fit, some of the hub's own are missed least.
+    /// Calls `visit` with all tools that are offered and their final names, until it breaks. Those of the controller come
+    /// first: where not all fit, some of the hub's own are missed least.
     pub fn each(&self, mut visit: impl FnMut(&str, &Tool<'_>) -> ControlFlow<()>) {
         let Ok(contents) = self.contents.try_borrow() else { return };
         let is_own = |entry: &&Entry| matches!(entry, Entry::Own(_));
-        let controllers = contents.tools.iter().filter(|entry| !is_own(entry));
-        for entry in controllers.chain(contents.tools.iter().filter(is_own)) {
+        let controllers = contents.offered().filter(|entry| !is_own(entry));
+        for entry in controllers.chain(contents.offered().filter(is_own)) {
             if contents.show(entry, &mut visit).is_break() {
                 break;
             }
         }
     }
 
-    /// How many there are.
+    /// Whether a call of this name can be answered now: it is neither unknown nor of a controller that is away.
+    pub fn offers(&self, name: &str) -> bool {
+        let contents = self.contents.try_borrow();
+        contents.is_ok_and(|contents| contents.find(name).is_some_and(|entry| contents.is_offered(entry)))
+    }
+
+    /// How many are offered.
     pub fn len(&self) -> usize {
-        self.contents.try_borrow().map_or(0, |contents| contents.tools.len())
+        self.contents.try_borrow().map_or(0, |contents| contents.offered().count())
     }
 
     /// Whether there is none.
@@ -191,13 +197,11 @@ impl Registry {
         .unwrap_or_default()
     }
 
-    /// The controller is gone, and its tools with it; `absence` says so to a person.
+    /// The controller is gone, and its tools are offered no more; `absence` says so to a person. Their names stay its own
+    /// until its next list is complete: whoever calls one must not reach another tool.
     pub fn controller_left(&self, absence: &'static str) {
         self.list_begins();
-        self.change(|contents| {
-            contents.evict_old();
-            contents.absence = Some(absence);
-        });
+        self.change(|contents| contents.absence = Some(absence));
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Contents) -> T) -> Option<T> {
@@ -260,6 +264,14 @@ impl Contents {
             }
             Entry::Controllers { texts, .. } => self.texts.get(texts)[0] == name,
         })
+    }
+
+    const fn is_offered(&self, entry: &Entry) -> bool {
+        matches!(entry, Entry::Own(_)) || self.absence.is_none()
+    }
+
+    fn offered(&self) -> impl Iterator<Item = &Entry> {
+        self.tools.iter().filter(|entry| self.is_offered(entry))
     }
 
     fn find(&self, name: &str) -> Option<&Entry> {
