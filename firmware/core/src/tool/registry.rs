@@ -25,7 +25,7 @@ pub struct Discovered<'a> {
     /// As it is called.
     pub name: Text<'a>,
     /// What it is for.
-    pub description: Option<Text<'a>>,
+    pub description: Text<'a>,
     /// What arguments it takes.
     pub schema: Option<Value<'a>>,
     /// Its effects.
@@ -316,7 +316,7 @@ impl Contents {
             match self.tools.get_mut(index) {
                 Some(Entry::Controllers { texts, is_old, hints }) => {
                     let [_, description, old_schema] = self.texts.get(texts);
-                    let same = tool.description.map_or(description.is_empty(), |text| text == *description);
+                    let same = tool.description == *description;
                     if !*is_old {
                         warn!("tools: {} was registered before; the new one takes its place", name.as_str());
                     }
@@ -339,10 +339,7 @@ impl Contents {
         }
         log_unknown_keywords(&name, schema);
         let add = |texts: &mut TextArena| {
-            let describe = |room: &mut [u8]| match tool.description {
-                Some(description) => Some(description.decode_into(room)?.len()),
-                None => Some(0),
-            };
+            let describe = |room: &mut [u8]| Some(tool.description.decode_into(room)?.len());
             texts.add(&name, describe, schema)
         };
         let texts = match add(&mut self.texts) {

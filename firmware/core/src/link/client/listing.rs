@@ -9,6 +9,7 @@ use crate::limits;
 use crate::link::rpc::{self, RpcError};
 use crate::link::status::Loss;
 use crate::log::warn;
+use crate::text::is_blank;
 use crate::tool::{Discovered, Hints, LeftOut, Registry};
 
 /// A list of tools that is being received.
@@ -122,8 +123,11 @@ fn register(tool: Value<'_>, registry: &Registry) -> bool {
         destructive: hint("destructiveHint"),
         idempotent: hint("idempotentHint"),
     };
-    let discovered =
-        Discovered { name, description: text("description"), schema: tool.get("inputSchema"), hints };
+    // Models choose by the description, and some providers refuse a tool without one.
+    let title = || tool.get("annotations")?.get("title")?.as_text();
+    let mut texts = [text("description"), text("title"), title()].into_iter().flatten();
+    let description = texts.find(|text| !is_blank(text)).unwrap_or(name);
+    let discovered = Discovered { name, description, schema: tool.get("inputSchema"), hints };
     let task = tool.get("execution").and_then(|execution| execution.get("taskSupport")?.as_text());
     let is_task = task.is_some_and(|support| support == *"required");
     let registered = if is_task { Err(LeftOut::Task) } else { registry.learn(discovered) };
