@@ -194,9 +194,9 @@ fn a_controller_that_is_lost_in_the_middle_leaves_an_unknown_outcome_and_no_seco
         let reply = person.result().await;
         assert_refused(&reply, "outcome_unknown", "it has restarted");
         assert_refused(&reply, "outcome_unknown", "unknown");
-        // Its tools are gone until the new handshake, and differ then.
+        // Its tools cannot be used until the new handshake, and differ then.
         person.sees_link("connecting").await;
-        assert_refused(&person.uses("control_zwave_device", on()).await, "not_found", "");
+        assert_refused(&person.uses("control_zwave_device", on()).await, "unavailable", "");
         controller.greets_with(json!([a_tool("new_tool")])).await;
         person.sees_link("ready").await;
         assert_refused(&person.uses("control_zwave_device", on()).await, "not_found", "");
@@ -205,6 +205,96 @@ fn a_controller_that_is_lost_in_the_middle_leaves_an_unknown_outcome_and_no_seco
         assert_eq!(call["params"]["name"], "new_tool", "nothing was sent again");
         controller.replies(&call, "x").await;
         assert_eq!(person.result().await["result"], "x");
+    });
+}
+
+/// A server of MCP 2026-07-28 answers so when it needs a person: nothing was done.
+#[test]
+fn a_controller_that_wants_to_know_more_has_not_done_it() {
+    story(async |world| {
+        let (mut controller, mut person) = world.connected().await;
+        let question = "Which of the two doors shall I \"unlock\"?";
+        let schema = json!({ "type": "object", "properties": { "door": { "type": "string" } } });
+        let ask = |message: &str| {
+            let params = json!({ "mode": "form", "message": message, "requestedSchema": schema });
+            json!({ "method": "elicitation/create", "params": params })
+        };
+        person.calls("control_zwave_device", on());
+        let requests =
+            json!({ "door": ask(question), "model": { "method": "sampling/createMessage", "params": {} } });
+        let result =
+            json!({ "resultType": "input_required", "inputRequests": requests, "requestState": "s1" });
+        controller.serves_result(result).await;
+        let reply = person.result().await;
+        assert_refused(&reply, "execution_error", "The controller wants to know more");
+        assert_contains(&reply["error"], question);
+        assert_contains(&reply["error"], "sampling/createMessage");
+        assert_contains(&reply["message"], question);
+        assert_contains(&reply["instruction"], "not done");
+        assert!(reply["result"].is_null(), "{reply}");
+        assert_logged("ERROR Tool control_zwave_device failed: The controller wants to know more");
+        // As much of a long question as fits.
+        person.calls("control_zwave_device", on());
+        let requests = json!({ "door": ask(&"Lämpchen, ".repeat(1000)) });
+        controller
+            .serves_result(
+                json!({ "resultType": "input_required", "inputRequests": requests, "content": [] }),
+            )
+            .await;
+        let reply = person.result().await;
+        assert_refused(&reply, "execution_error", "Lämpchen, Lämpchen");
+        assert_contains(&reply["error"], "…");
+        // It may have no question at all.
+        person.calls("control_zwave_device", on());
+        controller.serves_result(json!({ "resultType": "input_required", "requestState": "s2" })).await;
+        assert_refused(&person.result().await, "execution_error", "does not say what");
+        // What is complete is a result like any other; of another kind, nobody knows.
+        person.calls("control_zwave_device", on());
+        let content = json!([{ "type": "text", "text": "on" }]);
+        controller.serves_result(json!({ "resultType": "complete", "content": content })).await;
+        assert_eq!(person.result().await["result"], "on");
+        person.calls("control_zwave_device", on());
+        controller.serves_result(json!({ "resultType": "task", "task": { "taskId": "t1" } })).await;
+        assert_refused(&person.result().await, "outcome_unknown", "'task'");
+    });
+}
+
+#[test]
+fn a_name_of_the_controllers_stays_its_own_while_it_is_away() {
+    story(async |world| {
+        let tools = json!([a_tool("volume"), a_tool("one")]);
+        let (mut controller, mut person) = world.connected_with(tools.clone()).await;
+        let quiet = json!({ "level": 7 });
+        person.calls("volume", quiet.clone());
+        controller.serves("the siren is quiet").await;
+        assert_eq!(person.result().await["result"], "the siren is quiet");
+        controller.forgets_the_handshake(&mut person, "one").await;
+        person.sees_link("connecting").await;
+        for _ in 0..2 {
+            for name in ["volume", "one"] {
+                let reply = person.uses(name, quiet.clone()).await;
+                assert_refused(&reply, "unavailable", "The controller is not connected");
+            }
+            // The hub's own is there under its full name, and models are offered nothing else.
+            assert_eq!(person.uses("hub_volume", json!({})).await["success"], true);
+            let list = person.asks("tool/list", json!({ "allowed": ["volume", "one"] })).await;
+            assert_eq!(
+                (count(&list["tools"]), &list["tools"][0]["name"]),
+                (1, &json!("hub_volume")),
+                "{list}"
+            );
+            let after = person.asks("tool/list", json!({ "after": "one" })).await;
+            assert_contains(&after["error"], "'after' is no tool");
+            // Nobody comes for an hour.
+            sleep(Duration::from_secs(3600)).await;
+        }
+        let reply = person.uses("hub_volume", json!({})).await;
+        assert_ne!(reply["result"]["level"], 7, "{reply}");
+        // It comes back with another list: now the plain name is the hub's.
+        controller.comes_late().await;
+        controller.greets_with(json!([a_tool("one")])).await;
+        person.sees_link("ready").await;
+        assert_eq!(person.uses("volume", quiet).await["success"], true);
     });
 }
 

@@ -171,6 +171,56 @@ fn tools_that_cannot_be_used_are_left_out_by_name_and_the_rest_works() {
 }
 
 #[test]
+fn a_tool_that_runs_only_as_a_task_is_left_out_by_name() {
+    story(async |world| {
+        let tool = |name: &str, support: &str| json!({ "name": name, "inputSchema": { "type": "object" }, "execution": { "taskSupport": support } });
+        let tools =
+            json!([tool("heal_network", "required"), tool("ping_node", "optional"), tool("on", "forbidden")]);
+        let mut controller = world.controller();
+        let mut person = world.person("ann").await;
+        controller.greets_with(tools).await;
+        let info = person.sees_link("ready").await;
+        assert_eq!(
+            (&info["controller"]["tools"], &info["controller"]["left_out"]),
+            (&json!(2), &json!(1)),
+            "{info}"
+        );
+        assert_logged("its tool heal_network is left out: it runs only as a task");
+        assert_refused(&person.uses("heal_network", json!({})).await, "not_found", "");
+    });
+}
+
+/// spec: gateway-08
+#[test]
+fn a_tool_without_a_description_is_described_by_its_title_or_name() {
+    story(async |world| {
+        let tool = |name: &str, more: Value| {
+            let mut tool = a_tool(name);
+            tool.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+            tool
+        };
+        let annotated = json!({ "title": "Annotated \"title\"" });
+        let tools = json!([
+            tool("described", json!({ "description": "Does it.", "title": "Title" })),
+            tool("titled", json!({ "title": "Tïtle", "annotations": annotated })),
+            tool("annotated", json!({ "description": "", "title": " ", "annotations": annotated })),
+            tool("bare", json!({ "description": null })),
+        ]);
+        let (mut controller, mut person) = world.connected_with(tools.clone()).await;
+        for _ in 0..2 {
+            let names = json!({ "allowed": ["described", "titled", "annotated", "bare"] });
+            let list = person.asks("tool/list", names).await;
+            let described: Vec<_> = list["tools"].as_array().expect("tools").iter().collect();
+            let described: Vec<_> = described.iter().map(|tool| &tool["description"]).collect();
+            assert_eq!(described, ["Does it.", "Tïtle", "Annotated \"title\"", "bare"]);
+            // The same when it is listed again.
+            controller.changes_its_tools().await;
+            controller.lists(tools.clone()).await;
+        }
+    });
+}
+
+#[test]
 fn annotations_are_kept_and_listed() {
     story(async |world| {
         let (_controller, mut person) = world.connected().await;

@@ -114,7 +114,7 @@ fn ten_thousand_calls_over_a_bad_line_are_each_answered_once_and_done_at_most_on
         }
     }
     assert!(kinds["success"] > CALLS / 2, "{kinds:?}");
-    for kind in ["timeout", "outcome_unknown", "not_found"] {
+    for kind in ["timeout", "outcome_unknown", "unavailable"] {
         assert!(kinds.contains_key(kind), "no {kind} among {kinds:?}");
     }
     for (fault, _) in RATES {

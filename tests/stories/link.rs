@@ -169,6 +169,54 @@ fn a_controller_that_dies_is_noticed_and_welcomed_back() {
     });
 }
 
+#[test]
+fn a_controller_that_dies_again_and_again_is_tried_less_and_less_and_reported_once() {
+    story(async |world| {
+        let mut controller = world.controller();
+        let mut person = world.person("ann").await;
+        let mut bob = world.person("bob").await;
+        let mut waits = Vec::new();
+        let mut since = Instant::now();
+        for _ in 0..7 {
+            controller.greets().await;
+            waits.push(since.elapsed().as_secs());
+            controller.forgets_the_handshake(&mut person, "one").await;
+            since = Instant::now();
+        }
+        assert_eq!(waits, [0, 0, 2, 4, 30, 30, 30]);
+        assert_logged("controller: lost (it has restarted); connecting again in 4 s");
+        let log = bob.topic("log");
+        let mut reads_the_log = async || {
+            let mut notices = Vec::new();
+            while let Some(message) = bob.next(Duration::from_millis(1)).await {
+                notices.extend((message.topic == log).then(|| message.json()["text"].to_string()));
+            }
+            notices
+        };
+        let notices = reads_the_log().await;
+        assert!(notices.len() == 1 && notices[0].contains("The controller is lost"), "{notices:?}");
+        // It holds, and people are told so once.
+        controller.greets().await;
+        let answers_pings = async |controller: &mut Controller| {
+            for _ in 0..4 {
+                let ping = controller.hears_of("ping").await;
+                controller.answers(&ping, json!({})).await;
+            }
+        };
+        answers_pings(&mut controller).await;
+        let notices = reads_the_log().await;
+        assert!(notices.len() == 1 && notices[0].contains("connected again, with 2 tools"), "{notices:?}");
+        // When it dies after that, it is welcomed back at once.
+        controller.forgets_the_handshake(&mut person, "one").await;
+        let start = Instant::now();
+        controller.greets().await;
+        assert_eq!(start.elapsed().as_secs(), 0);
+        answers_pings(&mut controller).await;
+        let notices = reads_the_log().await;
+        assert!(notices.len() == 2 && notices[1].contains("connected again"), "{notices:?}");
+    });
+}
+
 /// spec: gateway-25, gateway-26
 #[test]
 fn noise_on_the_line_is_said_and_survived() {

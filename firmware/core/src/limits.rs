@@ -166,12 +166,16 @@ pub const LINE_TIMEOUT: Duration = Duration::from_secs(5);
 pub const LINK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Waits before the attempts to reach the controller; after the last one the link is degraded. An unanswered attempt
-/// takes another [`LINK_TIMEOUT`].
+/// takes another [`LINK_TIMEOUT`]. Also the waits after a controller was lost that did not hold.
 pub const LINK_ATTEMPTS: [Duration; 3] =
     [Duration::from_secs(0), Duration::from_secs(2), Duration::from_secs(4)];
 
-/// Wait between attempts once the link is degraded.
+/// Wait between attempts once the link is degraded, or once a controller was lost again and again.
 pub const LINK_SLOW_RETRY: Duration = Duration::from_secs(30);
+
+/// A controller that is lost sooner after it became ready did not hold: the next connection waits longer. Two pings, so
+/// that one that answers nothing but the handshake is among them.
+pub const LINK_HOLD: Duration = Duration::from_secs(30);
 
 /// Changed lists of tools that are requested at once; further ones are requested after a pause.
 pub const LINK_RELISTS: u8 = 2;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::time::timeout;
 
-use crate::client::PATIENCE;
+use crate::client::{Client, PATIENCE};
 
 pub struct Controller {
     lines: BufReader<ReadHalf<DuplexStream>>,
@@ -116,6 +116,19 @@ impl Controller {
         self.says_hello().await;
         self.hears_of("notifications/initialized").await;
         self.lists(tools).await;
+    }
+
+    /// Has restarted: `person` calls its `tool`, which shows it to the hub. The hub takes it for lost.
+    pub async fn forgets_the_handshake(&mut self, person: &mut Client, tool: &str) {
+        let words = "Received request before initialization was complete";
+        // Until the hub has its tools.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        person.calls(tool, json!({}));
+        let call = self.hears_call().await;
+        self.refuses(&call, -32600, words, Value::Null).await;
+        person.result().await;
+        let list = self.hears_of("tools/list").await;
+        self.refuses(&list, -32600, words, Value::Null).await;
     }
 
     /// Answers the next `tools/list`.

@@ -159,7 +159,7 @@ fn tool_list(request: Value<'_>, registry: &Registry, reply: &mut Writer<'_>) ->
         return Err(Refusal::WrongAllowed);
     }
     let after: Option<Name> = request::text(request, "after")?;
-    if after.as_deref().is_some_and(|after| registry.look(after, |_| ()).is_none()) {
+    if after.as_deref().is_some_and(|after| !registry.offers(after)) {
         return Err(Refusal::GoneAfter);
     }
     reply.key("tools");

@@ -7,7 +7,7 @@
 //!
 //! [`Client`] decides what to send and when; [`run`] moves the lines. Calls go through the [`Port`], which also holds
 //! what is known about the controller. The controller's tools are registered when they
-//! are discovered, and leave with it.
+//! are discovered, and are not offered while it is away.
 
 mod client;
 mod line;

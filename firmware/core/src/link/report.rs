@@ -9,7 +9,7 @@ use super::status::Controller;
 use super::wire::Resources;
 use crate::limits;
 use crate::log::{error, info, warn};
-use crate::notice::{Level, Notice};
+use crate::notice::{Level, Notice, Notices};
 use crate::text::{Lossy, one_line};
 use crate::tool::{Implementation, Registry};
 
@@ -39,17 +39,28 @@ impl Recent {
     }
 }
 
-/// Logs news, and publishes what people should know. `was_lost`: people know that the controller was gone.
+/// What the last notice said of the controller. None repeats it, however often the controller comes and goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// That it is there; or there was none.
+    Well,
+    /// That it is lost.
+    Lost,
+    /// That it is not reached.
+    Degraded,
+}
+
+/// Logs news, and publishes what people should know beyond what they were told. Returns what they are told now.
 pub(super) fn report(
     news: News,
-    was_lost: bool,
+    told: Told,
     controller: &Controller,
     recent: &Recent,
     resources: &Resources<'_>,
-) {
+) -> Told {
     let Resources { registry, notices, hint, .. } = *resources;
     match news {
-        News::Ready { attempt } => {
+        News::Ready { attempt, is_doubtful } => {
             if attempt > 1 {
                 info!("controller: MCP connection succeeded on attempt {}", attempt);
             }
@@ -58,11 +69,12 @@ pub(super) fn report(
             if *left_out > 0 {
                 warn!("controller: {} of its tools cannot be used", left_out);
             }
-            if was_lost {
-                let text = format_args!("The controller {name} is connected again, with {tools} tools.");
-                notices.push(Notice::new(Level::Info, text));
+            if is_doubtful {
+                return told;
             }
+            tell_of_return(told, controller, notices)
         }
+        News::Holds => tell_of_return(told, controller, notices),
         News::Failed { attempt, why, delay } => {
             warn!(
                 "controller: attempt {} of {} failed ({}); again in {} s",
@@ -71,6 +83,7 @@ pub(super) fn report(
                 why.text(),
                 delay.as_secs()
             );
+            told
         }
         News::Degraded(why) => {
             let attempts = limits::LINK_ATTEMPTS.len();
@@ -84,6 +97,9 @@ pub(super) fn report(
             let local = local_tools(registry);
             warn!("controller: continuing with local tools only ({})", local.as_str());
             info!("controller: trying again every {} s", pause);
+            if told == Told::Degraded {
+                return told;
+            }
             let last = recent.0.recent().map_or("", |line| line.as_str());
             let (quote, end) = if last.is_empty() { ("", "") } else { ("It said last: \"", "\". ") };
             notices.push(Notice::new(
@@ -94,13 +110,31 @@ pub(super) fn report(
                     why.text()
                 ),
             ));
+            Told::Degraded
         }
-        News::Lost(why) => {
-            warn!("controller: lost ({}); connecting again", why.text());
+        News::Lost { why, delay } => {
+            match delay.as_secs() {
+                0 => warn!("controller: lost ({}); connecting again", why.text()),
+                wait => warn!("controller: lost ({}); connecting again in {} s", why.text(), wait),
+            }
+            if told != Told::Well {
+                return told;
+            }
             let text = format_args!("The controller is lost: {}. The hub is connecting again.", why.text());
             notices.push(Notice::new(Level::Warning, text));
+            Told::Lost
         }
     }
+}
+
+/// Publishes that the controller is back, if people were told that it was gone.
+fn tell_of_return(told: Told, controller: &Controller, notices: &Notices) -> Told {
+    if told != Told::Well {
+        let Controller { name, tools, .. } = controller;
+        let text = format_args!("The controller {name} is connected again, with {tools} tools.");
+        notices.push(Notice::new(Level::Info, text));
+    }
+    Told::Well
 }
 
 /// The names of the tools that need no controller, as many as fit.

@@ -8,7 +8,7 @@ use heapless::Vec;
 use super::client::{Client, News, Reaction};
 use super::line::{Line, Lines};
 use super::port::Port;
-use super::report::{Recent, report};
+use super::report::{Recent, Told, report};
 use super::rpc::{Incoming, Outgoing, call_pieces};
 use super::status::Loss;
 use crate::json::{Overflow, Value};
@@ -45,7 +45,7 @@ pub async fn run<R: Read, W: Write>(mut rx: R, tx: W, resources: &Resources<'_>)
         recent: Recent::new(),
         noise: 0,
         too_long: 0,
-        is_reported_lost: false,
+        told: Told::Well,
     };
     port.lines.lock().await.clear();
     loop {
@@ -86,8 +86,7 @@ struct Wire<'a, W> {
     noise: u32,
     /// Lines that were too long, since the controller was last reached.
     too_long: u32,
-    /// A notice says that the controller is gone.
-    is_reported_lost: bool,
+    told: Told,
 }
 
 impl<W: Write> Wire<'_, W> {
@@ -211,20 +210,16 @@ impl<W: Write> Wire<'_, W> {
         let port = resources.port;
         port.status().update(client.state(), client.controller());
         if let Some(news) = client.take_news() {
-            report(news, self.is_reported_lost, client.controller(), recent, resources);
+            self.told = report(news, self.told, client.controller(), recent, resources);
             match news {
                 News::Ready { .. } => {
                     port.open();
                     self.noise = 0;
                     self.too_long = 0;
-                    self.is_reported_lost = false;
                     self.recent.clear();
                 }
-                News::Failed { why, .. } => port.close(why),
-                News::Lost(why) | News::Degraded(why) => {
-                    port.close(why);
-                    self.is_reported_lost = true;
-                }
+                News::Holds => {}
+                News::Failed { why, .. } | News::Lost { why, .. } | News::Degraded(why) => port.close(why),
             }
         }
     }

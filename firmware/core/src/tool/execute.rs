@@ -6,6 +6,7 @@ use core::pin::{Pin, pin};
 use embassy_time::{Instant, with_timeout};
 
 use super::definition::Implementation;
+use super::input_required::InputRequired;
 use super::names::{TooMany, normalise};
 use super::outcome::{ErrorType, Failure, Success};
 use super::registry::Name;
@@ -254,6 +255,17 @@ impl Call<'_, '_> {
                 Err(Failure::failed(format_args!("The controller reports an error without a word")).into())
             }
             Answer::Result(result) => {
+                match result.get("resultType").and_then(|kind| kind.as_text()) {
+                    Some(kind) if kind == *"input_required" => {
+                        let wanted = InputRequired(result);
+                        self.refused(|reply| wanted.write_error(reply));
+                        wanted.write_guidance(self.reply);
+                        return Err(CallFailure::Written);
+                    }
+                    // MCP has results to come that are no results yet.
+                    Some(kind) if kind != *"complete" => return Err(unknown_kind(&kind).into()),
+                    _ => {}
+                }
                 let content = result.get("content").unwrap_or(Value::NULL);
                 if result.get("isError").is_some_and(|is_error| is_error.text() == "true") {
                     self.refused(|reply| reply.value(format_args!("{}", ContentText(content))));
@@ -286,6 +298,17 @@ impl Call<'_, '_> {
         error!("Tool {} failed: {}", self.name.as_str(), words);
         self.reply.field("error_type", ErrorType::ExecutionError.as_str());
     }
+}
+
+/// The controller answered with another kind of result than MCP had when this was written.
+fn unknown_kind(kind: &Text<'_>) -> Failure {
+    let kind = kind.excerpt::<{ limits::QUOTE }>();
+    let words = format_args!(
+        "The controller answered with a result of the kind '{kind}', which the hub does not know: whether it was done is \
+         unknown"
+    );
+    Failure::new(ErrorType::OutcomeUnknown, words)
+        .instructing("Do not repeat the call. Look at the state of the device first, or ask the person.")
 }
 
 /// The message for the person beside a structured result: its text, unless that repeats the JSON.

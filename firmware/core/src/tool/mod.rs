@@ -8,6 +8,7 @@ mod definition;
 mod describe;
 mod execute;
 mod format;
+mod input_required;
 mod names;
 mod outcome;
 mod registry;

@@ -25,7 +25,7 @@ pub struct Discovered<'a> {
     /// As it is called.
     pub name: Text<'a>,
     /// What it is for.
-    pub description: Option<Text<'a>>,
+    pub description: Text<'a>,
     /// What arguments it takes.
     pub schema: Option<Value<'a>>,
     /// Its effects.
@@ -42,6 +42,8 @@ pub enum LeftOut {
     Taken,
     /// Its schema is not an object.
     Schema,
+    /// It runs only as a task of MCP's, which is asked for its result later.
+    Task,
     /// There are as many tools as there can be.
     Count,
     /// Its texts do not fit beside those of the others.
@@ -55,6 +57,7 @@ impl LeftOut {
             Self::Name => "providers refuse its name",
             Self::Taken => "the hub has a tool of that name itself",
             Self::Schema => "its schema is not an object",
+            Self::Task => "it runs only as a task, and the hub waits for results",
             Self::Count => "there are too many tools",
             Self::Texts => "its description and schema are too long to keep",
         }
@@ -74,7 +77,7 @@ struct Contents {
     tools: heapless::Vec<Entry, { limits::TOOLS }>,
     texts: TextArena,
     prefix: Prefix,
-    /// Why tools may be missing, for a person.
+    /// Why tools may be missing, for a person. The controller is away then, and its tools only keep their names.
     absence: Option<&'static str>,
 }
 
@@ -134,22 +137,28 @@ impl Registry {
         contents.find(name).map(|entry| contents.show(entry, |name, tool| look([name, tool.name])))
     }
 
-    /// Calls `visit` with all tools and their final names, until it breaks. Those of the controller come first: where not
-    /// all fit, some of the hub's own are missed least.
+    /// Calls `visit` with all tools that are offered and their final names, until it breaks. Those of the controller come
+    /// first: where not all fit, some of the hub's own are missed least.
     pub fn each(&self, mut visit: impl FnMut(&str, &Tool<'_>) -> ControlFlow<()>) {
         let Ok(contents) = self.contents.try_borrow() else { return };
         let is_own = |entry: &&Entry| matches!(entry, Entry::Own(_));
-        let controllers = contents.tools.iter().filter(|entry| !is_own(entry));
-        for entry in controllers.chain(contents.tools.iter().filter(is_own)) {
+        let controllers = contents.offered().filter(|entry| !is_own(entry));
+        for entry in controllers.chain(contents.offered().filter(is_own)) {
             if contents.show(entry, &mut visit).is_break() {
                 break;
             }
         }
     }
 
-    /// How many there are.
+    /// Whether a call of this name can be answered now: it is neither unknown nor of a controller that is away.
+    pub fn offers(&self, name: &str) -> bool {
+        let contents = self.contents.try_borrow();
+        contents.is_ok_and(|contents| contents.find(name).is_some_and(|entry| contents.is_offered(entry)))
+    }
+
+    /// How many are offered.
     pub fn len(&self) -> usize {
-        self.contents.try_borrow().map_or(0, |contents| contents.tools.len())
+        self.contents.try_borrow().map_or(0, |contents| contents.offered().count())
     }
 
     /// Whether there is none.
@@ -188,13 +197,11 @@ impl Registry {
         .unwrap_or_default()
     }
 
-    /// The controller is gone, and its tools with it; `absence` says so to a person.
+    /// The controller is gone, and its tools are offered no more; `absence` says so to a person. Their names stay its own
+    /// until its next list is complete: whoever calls one must not reach another tool.
     pub fn controller_left(&self, absence: &'static str) {
         self.list_begins();
-        self.change(|contents| {
-            contents.evict_old();
-            contents.absence = Some(absence);
-        });
+        self.change(|contents| contents.absence = Some(absence));
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Contents) -> T) -> Option<T> {
@@ -259,6 +266,14 @@ impl Contents {
         })
     }
 
+    const fn is_offered(&self, entry: &Entry) -> bool {
+        matches!(entry, Entry::Own(_)) || self.absence.is_none()
+    }
+
+    fn offered(&self) -> impl Iterator<Item = &Entry> {
+        self.tools.iter().filter(|entry| self.is_offered(entry))
+    }
+
     fn find(&self, name: &str) -> Option<&Entry> {
         let by_final = self.position(name).and_then(|index| self.tools.get(index));
         let undecorated = |has_own_prefix: bool| {
@@ -301,7 +316,7 @@ impl Contents {
             match self.tools.get_mut(index) {
                 Some(Entry::Controllers { texts, is_old, hints }) => {
                     let [_, description, old_schema] = self.texts.get(texts);
-                    let same = tool.description.map_or(description.is_empty(), |text| text == *description);
+                    let same = tool.description == *description;
                     if !*is_old {
                         warn!("tools: {} was registered before; the new one takes its place", name.as_str());
                     }
@@ -324,10 +339,7 @@ impl Contents {
         }
         log_unknown_keywords(&name, schema);
         let add = |texts: &mut TextArena| {
-            let describe = |room: &mut [u8]| match tool.description {
-                Some(description) => Some(description.decode_into(room)?.len()),
-                None => Some(0),
-            };
+            let describe = |room: &mut [u8]| Some(tool.description.decode_into(room)?.len());
             texts.add(&name, describe, schema)
         };
         let texts = match add(&mut self.texts) {

@@ -9,7 +9,8 @@ use crate::limits;
 use crate::link::rpc::{self, RpcError};
 use crate::link::status::Loss;
 use crate::log::warn;
-use crate::tool::{Discovered, Hints, Registry};
+use crate::text::is_blank;
+use crate::tool::{Discovered, Hints, LeftOut, Registry};
 
 /// A list of tools that is being received.
 #[derive(Debug)]
@@ -94,7 +95,9 @@ impl Client {
         self.controller.tools = registry.list_ends();
         self.controller.left_out = self.listing.left_out;
         if !self.is_listed {
-            self.news = Some(News::Ready { attempt: self.failures.saturating_add(1) });
+            let attempt = self.failures.saturating_add(1);
+            self.news = Some(News::Ready { attempt, is_doubtful: self.short_lives > 0 });
+            self.ready_since = now;
             self.recheck_after = limits::LINK_TIMEOUT;
         }
         self.failures = 0;
@@ -120,9 +123,14 @@ fn register(tool: Value<'_>, registry: &Registry) -> bool {
         destructive: hint("destructiveHint"),
         idempotent: hint("idempotentHint"),
     };
-    let discovered =
-        Discovered { name, description: text("description"), schema: tool.get("inputSchema"), hints };
-    let registered = registry.learn(discovered);
+    // Models choose by the description, and some providers refuse a tool without one.
+    let title = || tool.get("annotations")?.get("title")?.as_text();
+    let mut texts = [text("description"), text("title"), title()].into_iter().flatten();
+    let description = texts.find(|text| !is_blank(text)).unwrap_or(name);
+    let discovered = Discovered { name, description, schema: tool.get("inputSchema"), hints };
+    let task = tool.get("execution").and_then(|execution| execution.get("taskSupport")?.as_text());
+    let is_task = task.is_some_and(|support| support == *"required");
+    let registered = if is_task { Err(LeftOut::Task) } else { registry.learn(discovered) };
     if let Err(why) = registered {
         let name = name.excerpt::<{ limits::QUOTE }>();
         warn!("controller: its tool {} is left out: {}", name.as_str(), why.text());

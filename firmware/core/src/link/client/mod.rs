@@ -27,6 +27,10 @@ pub struct Client {
     dialect: Dialect,
     /// Attempts that failed since the controller was last reached.
     failures: usize,
+    /// Connections in a row that did not hold.
+    short_lives: u8,
+    /// When the controller became ready.
+    ready_since: Instant,
     last_id: Id,
     controller: Controller,
     /// The controller's tools have been listed since it was greeted.
@@ -52,6 +56,8 @@ pub enum News {
     Ready {
         /// At which it was reached; the first is 1.
         attempt: usize,
+        /// The connection before did not hold: [`Holds`](Self::Holds) follows if this one does.
+        is_doubtful: bool,
     },
     /// An attempt failed; there will be another.
     Failed {
@@ -65,7 +71,14 @@ pub enum News {
     /// The last of the quick attempts failed.
     Degraded(Loss),
     /// A controller that could be called is gone.
-    Lost(Loss),
+    Lost {
+        /// Why.
+        why: Loss,
+        /// Until the next attempt.
+        delay: Duration,
+    },
+    /// The controller has been ready for [`limits::LINK_HOLD`], after connections that were not.
+    Holds,
 }
 
 /// What to do about a message.
@@ -108,6 +121,8 @@ impl Client {
             phase: Phase::Waiting { until: Instant::MIN },
             dialect: Dialect::FIRST,
             failures: 0,
+            short_lives: 0,
+            ready_since: Instant::MIN,
             last_id: (seed as Id) & MOST_FIRST_ID,
             controller: Controller::UNKNOWN,
             is_listed: false,
@@ -169,6 +184,10 @@ impl Client {
     /// The next message to send, if one is due. A controller that is `busy` with a call may answer as late as a call: some
     /// do one thing after the other.
     pub fn poll(&mut self, now: Instant, busy: bool, registry: &Registry) -> Option<Outgoing<'_>> {
+        if self.is_listed && self.short_lives > 0 && self.news.is_none() && self.holds(now) {
+            self.short_lives = 0;
+            self.news = Some(News::Holds);
+        }
         match self.phase {
             // The old list stays in use.
             Phase::Listing { until, .. } if now >= until && self.is_listed && self.has_long_line => {
@@ -269,8 +288,14 @@ impl Client {
         let delay = match self.phase {
             _ if was_ready => {
                 self.failures = 0;
-                self.news = Some(News::Lost(why));
-                limits::LINK_ATTEMPTS.first().copied()
+                let is_short = !self.holds(now);
+                let before = if is_short { self.short_lives } else { 0 };
+                self.short_lives = before.saturating_add(u8::from(is_short));
+                // The first time at once: most controllers that restart are well then.
+                let wait = limits::LINK_ATTEMPTS.get(usize::from(before)).copied();
+                let delay = wait.unwrap_or(limits::LINK_SLOW_RETRY);
+                self.news = Some(News::Lost { why, delay });
+                wait
             }
             Phase::Waiting { .. } => return,
             _ => {
@@ -287,6 +312,11 @@ impl Client {
             }
         };
         self.phase = Phase::Waiting { until: now + delay.unwrap_or(limits::LINK_SLOW_RETRY) };
+    }
+
+    /// Whether the controller has been ready for long enough.
+    fn holds(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.ready_since) >= limits::LINK_HOLD
     }
 
     fn notified(&mut self, now: Instant, method: &Text<'_>, params: Option<Value<'_>>) {

@@ -1,0 +1,62 @@
+//! A controller that did not do what it was asked, since it wants to know more: MCP's `InputRequiredResult`.
+
+use core::fmt;
+
+use super::execute::EPILOGUE;
+use crate::json::{Value, Writer};
+use crate::limits;
+use crate::text::Measure;
+
+/// For the model that called.
+const INSTRUCTION: &str =
+    "It is not done. Ask the person, and call again only if an argument has room for the answer.";
+
+/// Such a result, in words.
+pub(super) struct InputRequired<'a>(pub(super) Value<'a>);
+
+impl InputRequired<'_> {
+    /// As the error: as much as the reply has room for.
+    pub(super) fn write_error(&self, reply: &mut Writer<'_>) {
+        // Once for what follows it, and once for the end of the reply.
+        let room = reply.room().saturating_sub(2 * EPILOGUE);
+        reply.value(format_args!("{}", Marked(self, room)));
+    }
+
+    /// What the person and the model hear.
+    pub(super) fn write_guidance(&self, reply: &mut Writer<'_>) {
+        reply.field("message", format_args!("{}", Marked(self, limits::OUTCOME_TEXT)));
+        reply.field("instruction", INSTRUCTION);
+    }
+}
+
+impl fmt::Display for InputRequired<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("The controller wants to know more first")?;
+        let requests = self.0.get("inputRequests").unwrap_or(Value::NULL);
+        if requests.members().next().is_none() {
+            return f.write_str(", and does not say what");
+        }
+        for (index, (_, request)) in requests.members().enumerate() {
+            let separator = if index == 0 { ": " } else { "; " };
+            let text = |name| request.get("params")?.get(name)?.as_text();
+            let method = || request.get("method")?.as_text();
+            match text("message").or_else(method) {
+                Some(words) => write!(f, "{separator}{words}")?,
+                None => write!(f, "{separator}{}", request.text())?,
+            }
+            if let Some(url) = text("url") {
+                write!(f, " ({url})")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A text in at most so many bytes of a JSON string, with a mark where it is cut.
+struct Marked<'a>(&'a dyn fmt::Display, usize);
+
+impl fmt::Display for Marked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Measure::Escaped.write_marked(self.0, self.1, "…", f)
+    }
+}
