@@ -142,7 +142,7 @@ fn a_model_that_never_stops_calling_is_stopped() {
         assert_eq!(
             *world.reply(),
             json!({
-                "content": "I reached the maximum number of tool calls...",
+                "content": "hub_datetime was done. I reached the maximum number of tool calls...",
                 "service": service.name(), "model": "model-1", "max_iterations_reached": true,
                 "tool_calls": [{"tool": "hub_datetime", "params": {}, "result": {"success": true}, "iteration": 0}],
             })
@@ -165,8 +165,9 @@ fn another_reason_to_stop_gives_what_there_is() {
         world.reply()["content"].clone()
     };
     assert_eq!(finish(json!("Half a sen"), "length"), "Half a sen");
-    assert_eq!(finish(json!(null), "content_filter"), "I encountered an issue...");
-    assert_eq!(finish(json!(" "), "length"), "I encountered an issue...");
+    let issue = "hub_datetime was done. I encountered an issue...";
+    assert_eq!(finish(json!(null), "content_filter"), issue);
+    assert_eq!(finish(json!(" "), "length"), issue);
     // It finishes for calls, but has none.
     assert_eq!(finish(json!("Well"), "tool_calls"), "Well");
 }

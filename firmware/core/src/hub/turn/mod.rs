@@ -251,7 +251,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
             _ => info!("chat: conversation {} is answered", self.caller.id.as_str()),
         }
         let written = self.caller.write(reply, |reserved, out| match self.caller.is_speech {
-            true => ending.speak(reserved, out),
+            true => ending.speak(history, reserved, out),
             false => ending.write(settings, history, reserved, out),
         });
         written.map(Next::Done)
