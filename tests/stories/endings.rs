@@ -1,6 +1,6 @@
 //! How turns end: what people hear of what was done, and of what a model wrote.
 
-use world::model::{calls, stop};
+use world::model::{calls, openai, stop};
 use world::prelude::*;
 
 /// The order to switch something on.
@@ -82,5 +82,51 @@ fn what_was_done_is_said_when_the_rounds_or_the_time_are_over() {
         let words = "The controller took too long, and I do not know whether that was done. Please check. Sorry, I \
                      cannot reach my language model right now.";
         assert_eq!(ann.reply().await["message"], words);
+    });
+}
+
+/// spec: calls-18
+#[test]
+fn a_model_gets_every_failure_with_all_its_members() {
+    story(async |world| {
+        let (mut controller, mut ann) = world.connected().await;
+        let mut model = world.model().await;
+        let allowed = json!({ "enabled": true, "allowed_tools": ["hub_echo", "list_devices"] });
+        ann.sets_rule(json!({ "name": "few", "service": "openai", "model": "m", "tools": allowed })).await;
+        ann.says(json!({ "text": "Go", "rule": "few", "conversation": "den" }));
+        let call = |id: &str, name: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } });
+        let round = [
+            call("a", "hub_echo", "{broken"),
+            call("b", "hub_volume", "{}"),
+            call("c", "invented", "{}"),
+            call("d", "list_devices", "{}"),
+            call("e", "list_devices", "{}"),
+        ];
+        let message = json!({ "role": "assistant", "content": null, "tool_calls": round });
+        let question = model.hears("llm/request/openai").await;
+        model.answers(&question, openai(message, "tool_calls"));
+        controller.hears_call().await;
+        sleep(Duration::from_secs(3)).await;
+        ann.asks("cancel", json!({ "conversation": "den" })).await;
+        ann.reply().await;
+        ann.says(json!({ "text": "And?", "rule": "few", "conversation": "den" }));
+        let question = model.hears("llm/request/openai").await.json();
+        let messages = question["messages"].as_array().expect("messages").iter();
+        let results = messages.filter(|message| message["role"] == "tool").map(|message| {
+            let text = message["content"].as_str().expect("a text");
+            let result: Value = serde_json::from_str(text).expect("JSON");
+            assert!(result["success"] == false && result["error"].is_string(), "{text}");
+            assert!(result["error_type"].is_string() && result["execution_time_ms"].is_u64(), "{text}");
+            (result["tool_name"].clone(), result["execution_time_ms"].clone())
+        });
+        let expected = [
+            ("hub_echo", 0),
+            ("hub_volume", 0),
+            ("invented", 0),
+            ("list_devices", 3000),
+            ("list_devices", 0),
+        ];
+        let expected = expected.map(|(name, milliseconds)| (json!(name), json!(milliseconds)));
+        assert_eq!(results.collect::<Vec<_>>(), expected);
     });
 }

@@ -59,7 +59,7 @@ impl<'a> Sentence<'a> {
             // The error says what of it is too large: what was sent or what came back.
             Some(_) if is("too_large") => text("error").map(Self::Words),
             Some(_) => None,
-            None => Some(Self::Unknown(call.name)).filter(|_| !call.is_invalid),
+            None => Some(Self::Unknown(call.name)).filter(|_| !call.is_refused()),
         }
     }
 }

@@ -218,7 +218,7 @@ fn arguments_that_are_no_json_are_passed_over_and_the_next_call_is_made() {
     let calls = &world.reply()["tool_calls"];
     let wrong = json!({
         "success": false, "error": "Invalid parameters: the arguments are not a JSON object, or too long",
-        "error_type": "invalid_parameters",
+        "error_type": "invalid_parameters", "tool_name": "hub_echo", "execution_time_ms": 0,
     });
     assert_eq!(
         (&calls[0]["result"], &calls[1]["result"], &calls[2]["result"]),

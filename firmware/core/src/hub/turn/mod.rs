@@ -194,6 +194,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
                 ended => {
                     let milliseconds = started.elapsed().as_millis();
                     warn!("chat: the call of {} was ended after {} ms", name.as_str(), milliseconds);
+                    turn.interrupted_after(milliseconds);
                     let is_cancelled = matches!(ended, Either3::First(()));
                     let why = if is_cancelled { Input::Cancelled } else { Input::TimedOut };
                     (tool::Execution { name, success: false, milliseconds }, Err(why))
