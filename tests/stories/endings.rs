@@ -1,6 +1,6 @@
 //! How turns end: what people hear of what was done, and of what a model wrote.
 
-use world::model::{calls, openai, stop};
+use world::model::{anthropic, calls, ollama, openai, stop};
 use world::prelude::*;
 
 /// The order to switch something on.
@@ -128,5 +128,53 @@ fn a_model_gets_every_failure_with_all_its_members() {
         ];
         let expected = expected.map(|(name, milliseconds)| (json!(name), json!(milliseconds)));
         assert_eq!(results.collect::<Vec<_>>(), expected);
+    });
+}
+
+#[test]
+fn what_a_model_thinks_is_not_handed_to_people() {
+    story(async |world| {
+        let (mut ann, mut model) = world.talking().await;
+        for (text, content) in [
+            ("<think>\nThe user <b>greets</think>\n\nHello.", "Hello."),
+            ("\n<think></think><think>a < b </ c</think> Two.", "Two."),
+            ("Use <think> and </think> so.", "Use <think> and </think> so."),
+            ("<thin> is no thought", "<thin> is no thought"),
+        ] {
+            ann.says(json!({ "text": "Hi" }));
+            model.serves(stop(text)).await;
+            assert_eq!(ann.reply().await["content"], content);
+        }
+        ann.sends("transcript", json!({ "text": "Hearthwave, hello" }));
+        model.serves(stop("<think>hm</think>Good evening.")).await;
+        assert_eq!(ann.hears("speech").await.json()["text"], "Good evening.");
+        // All tokens went into thoughts.
+        ann.says(json!({ "text": "Hi" }));
+        model.serves(anthropic("<think>Well, let me", "max_tokens")).await;
+        assert_eq!(ann.reply().await["content"], "I encountered an issue...");
+        assert_logged("raise max_tokens in the rule");
+    });
+}
+
+#[test]
+fn an_answer_that_the_token_limit_cuts_says_so() {
+    story(async |world| {
+        let (mut ann, mut model) = world.talking().await;
+        let message = json!({ "role": "assistant", "content": "Once upon a" });
+        for (service, body) in [
+            ("anthropic", anthropic("Once upon a", "max_tokens")),
+            ("openai", openai(message, "length")),
+            ("ollama", ollama("Once upon a", "length")),
+        ] {
+            ann.sets_rule(json!({ "name": service, "service": service, "model": "m" })).await;
+            ann.says(json!({ "text": "A story", "rule": service }));
+            let question = model.hears(&format!("llm/request/{service}")).await;
+            model.answers(&question, body);
+            let words = "Once upon a... [cut: the model reached its limit of tokens]";
+            assert_eq!(ann.reply().await["content"], words, "{service}");
+        }
+        ann.sends("transcript", json!({ "text": "Hearthwave, a story" }));
+        model.serves(anthropic("Once upon a", "max_tokens")).await;
+        assert_contains(&ann.hears("speech").await.json()["text"], "[cut: ");
     });
 }

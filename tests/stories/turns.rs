@@ -17,13 +17,14 @@ fn another_reason_to_stop_is_logged_and_gives_what_there_is() {
         }
         let chat = |text: &str, reason: &str| openai(json!({ "role": "assistant", "content": text }), reason);
         let issue = "I encountered an issue...";
+        let cut = "Half an... [cut: the model reached its limit of tokens]";
         for (service, body, reason, content) in [
-            ("anthropic", anthropic("Half an", "max_tokens"), "length", "Half an"),
+            ("anthropic", anthropic("Half an", "max_tokens"), "length", cut),
             ("anthropic", anthropic("", "refusal"), "refusal", issue),
             ("anthropic", anthropic("Wait", "pause_turn"), "pause_turn", "Wait"),
-            ("openai", chat("Half an", "length"), "length", "Half an"),
+            ("openai", chat("Half an", "length"), "length", cut),
             ("openai", chat("", "content_filter"), "content_filter", issue),
-            ("ollama", ollama("Half an", "length"), "length", "Half an"),
+            ("ollama", ollama("Half an", "length"), "length", cut),
             ("ollama", ollama("", "load"), "load", issue),
             ("ollama", ollama("", "length"), "length", issue),
         ] {

@@ -18,6 +18,9 @@ pub const OUT_OF_ITERATIONS: &str = "I reached the maximum number of tool calls.
 /// The answer when the model stops early and without text.
 pub const ISSUE: &str = "I encountered an issue...";
 
+/// At the end of an answer that the model could not finish.
+const CUT: &str = "... [cut: the model reached its limit of tokens]";
+
 /// What is spoken if the model's answer is empty.
 const NOTHING: &str = "I have nothing to say to that.";
 
@@ -28,6 +31,8 @@ pub enum Ending<'r> {
     Answered(ModelText<'r>),
     /// With no answer after as many rounds of calls as the rule allows.
     OutOfIterations,
+    /// The model reached its limit of tokens, with this text so far.
+    Cut(ModelText<'r>),
     /// The model stopped early, with this text so far.
     Unexpected(ModelText<'r>),
     /// With no answer.
@@ -138,7 +143,8 @@ impl Display for FailureText<'_> {
 impl Display for Ending<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unexpected(content) if content.is_blank() => f.write_str(ISSUE),
+            Self::Unexpected(content) | Self::Cut(content) if content.is_blank() => f.write_str(ISSUE),
+            Self::Cut(content) => write!(f, "{content}{CUT}"),
             Self::Answered(content) | Self::Unexpected(content) => content.fmt(f),
             Self::OutOfIterations => f.write_str(OUT_OF_ITERATIONS),
             Self::Failed(failed) => f.write_str(failed.spoken()),
@@ -150,7 +156,7 @@ impl Ending<'_> {
     /// Whether the person does not get to hear from the model what was done.
     fn lacks_answer(&self) -> bool {
         match self {
-            Self::Answered(content) | Self::Unexpected(content) => content.is_blank(),
+            Self::Answered(content) | Self::Cut(content) | Self::Unexpected(content) => content.is_blank(),
             Self::OutOfIterations | Self::Failed(_) => true,
         }
     }

@@ -180,7 +180,11 @@ impl Turn {
                     );
                 }
                 let words: &dyn Display = if content.is_blank() { &ISSUE } else { &content };
-                self.finish(Ending::Unexpected(content), words, context)
+                let ending = match finish {
+                    FinishReason::Length => Ending::Cut(content),
+                    _ => Ending::Unexpected(content),
+                };
+                self.finish(ending, words, context)
             }
         }
     }

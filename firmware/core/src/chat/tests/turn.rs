@@ -164,7 +164,9 @@ fn another_reason_to_stop_gives_what_there_is() {
         assert_eq!(world.reply()["tool_calls"][0]["tool"], "hub_datetime");
         world.reply()["content"].clone()
     };
-    assert_eq!(finish(json!("Half a sen"), "length"), "Half a sen");
+    let cut = "Half a sen... [cut: the model reached its limit of tokens]";
+    assert_eq!(finish(json!("Half a sen"), "length"), cut);
+    assert_eq!(finish(json!("Half a sen"), "content_filter"), "Half a sen");
     let issue = "hub_datetime was done. I encountered an issue...";
     assert_eq!(finish(json!(null), "content_filter"), issue);
     assert_eq!(finish(json!(" "), "length"), issue);
