@@ -299,7 +299,7 @@ fn the_environment_decides_about_the_prefix_and_the_examples() {
         (&[("MCP_TOOL_PREFIX", "")], "hub_echo", false),
         (&[], "example_greeting", false),
         (&[("MCP_INCLUDE_EXAMPLE_TOOLS", "true")], "hub_example_greeting", true),
-        (&[("MCP_INCLUDE_EXAMPLE_TOOLS", "TRUE")], "hub_example_greeting", true),
+        (&[("MCP_INCLUDE_EXAMPLE_TOOLS", "TRUE")], "hub_example_greeting", false),
         (&[("MCP_INCLUDE_EXAMPLE_TOOLS", "no")], "hub_example_greeting", false),
     ] {
         assert_eq!(listed(variables, name), is_there, "{variables:?} {name}");

@@ -111,7 +111,8 @@ fn a_model_that_never_stops_calling_is_stopped() {
             model.serves(calls(&[("echo", json!({}))])).await;
         }
         let reply = person.reply().await;
-        assert_eq!(reply["content"], "I reached the maximum number of tool calls...");
+        let words = "echo was done. (5 times) I reached the maximum number of tool calls...";
+        assert_eq!(reply["content"], words);
         assert_eq!(reply["max_iterations_reached"], true);
         assert_eq!((&reply["service"], reply["model"].is_string()), (&json!("anthropic"), true));
         assert_logged("WARN chat: the maximum of 5 iterations is reached");

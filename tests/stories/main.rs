@@ -3,6 +3,7 @@
 mod calls;
 mod chat;
 mod discovery;
+mod endings;
 mod example;
 mod faults;
 mod link;

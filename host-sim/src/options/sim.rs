@@ -210,8 +210,8 @@ impl Options {
         if let Some(prefix) = environment("MCP_TOOL_PREFIX") {
             settings.tool_prefix = prefix;
         }
-        settings.example_tools = environment("MCP_INCLUDE_EXAMPLE_TOOLS")
-            .is_some_and(|wanted| wanted.eq_ignore_ascii_case("true"));
+        settings.example_tools =
+            environment("MCP_INCLUDE_EXAMPLE_TOOLS").is_some_and(|wanted| wanted == "true");
         settings
     }
 }

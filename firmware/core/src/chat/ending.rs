@@ -1,10 +1,11 @@
 //! How a turn ended, and the reply to the caller.
 
-use core::fmt::{self, Display};
+use core::fmt::{self, Display, Write};
 
 use super::history::{Call, History};
 use super::provider::{ProviderError, RelayError};
 use super::reply::ModelText;
+use super::report::Report;
 use super::turn_settings::TurnSettings;
 use crate::json::{Value, Writer};
 use crate::limits;
@@ -17,16 +18,21 @@ pub const OUT_OF_ITERATIONS: &str = "I reached the maximum number of tool calls.
 /// The answer when the model stops early and without text.
 pub const ISSUE: &str = "I encountered an issue...";
 
+/// At the end of an answer that the model could not finish.
+const CUT: &str = "... [cut: the model reached its limit of tokens]";
+
 /// What is spoken if the model's answer is empty.
 const NOTHING: &str = "I have nothing to say to that.";
 
-/// How a turn ended. Displayed, it is what the person hears.
+/// How a turn ended. Displayed, it is what the person hears, after what was done if there is no answer.
 #[derive(Clone, Copy, Debug)]
 pub enum Ending<'r> {
     /// With the model's answer.
     Answered(ModelText<'r>),
     /// With no answer after as many rounds of calls as the rule allows.
     OutOfIterations,
+    /// The model reached its limit of tokens, with this text so far.
+    Cut(ModelText<'r>),
     /// The model stopped early, with this text so far.
     Unexpected(ModelText<'r>),
     /// With no answer.
@@ -137,7 +143,8 @@ impl Display for FailureText<'_> {
 impl Display for Ending<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unexpected(content) if content.is_blank() => f.write_str(ISSUE),
+            Self::Unexpected(content) | Self::Cut(content) if content.is_blank() => f.write_str(ISSUE),
+            Self::Cut(content) => write!(f, "{content}{CUT}"),
             Self::Answered(content) | Self::Unexpected(content) => content.fmt(f),
             Self::OutOfIterations => f.write_str(OUT_OF_ITERATIONS),
             Self::Failed(failed) => f.write_str(failed.spoken()),
@@ -146,14 +153,41 @@ impl Display for Ending<'_> {
 }
 
 impl Ending<'_> {
-    /// Writes what the person hears as the member `text`. What is too long is cut; `reserved` bytes are left for the
-    /// caller.
-    pub fn speak(&self, reserved: usize, out: &mut Writer<'_>) {
+    /// Whether the person does not get to hear from the model what was done.
+    fn lacks_answer(&self) -> bool {
+        match self {
+            Self::Answered(content) | Self::Cut(content) | Self::Unexpected(content) => content.is_blank(),
+            Self::OutOfIterations | Self::Failed(_) => true,
+        }
+    }
+
+    /// Writes what the person hears, in at most `room` bytes of a JSON string. If the model has no answer, what was done
+    /// in the turn comes first: whoever hears only that something went wrong would order it again.
+    fn write_words(&self, history: &History, room: usize, out: &mut dyn Write) -> fmt::Result {
+        let report = Report(history);
+        if !self.lacks_answer() || is_blank(&report) {
+            return Measure::Escaped.write(self, room, out);
+        }
+        if is_blank(self) {
+            return Measure::Escaped.write(&report, room, out);
+        }
+        // These words are short, and never left out.
+        let own = Measure::Escaped.length(self).min(room);
+        if let Some(left) = (room - own).checked_sub(1).filter(|left| *left >= MARK.len()) {
+            Measure::Escaped.write(&report, left, out)?;
+            out.write_char(' ')?;
+        }
+        Measure::Escaped.write(self, own, out)
+    }
+
+    /// Writes what the person hears as the member `text`. `history` is that of the turn. What is too long is cut;
+    /// `reserved` bytes are left for the caller.
+    pub fn speak(&self, history: &History, reserved: usize, out: &mut Writer<'_>) {
         let room = out.room().saturating_sub(reserved + 32);
         out.key("text");
-        out.string(|text| match is_blank(self) {
+        out.string(|text| match is_blank(self) && is_blank(&Report(history)) {
             true => text.write_str(NOTHING),
-            false => Measure::Escaped.write(self, room, text),
+            false => self.write_words(history, room, text),
         });
     }
 
@@ -164,21 +198,23 @@ impl Ending<'_> {
     /// not fit at all are counted in `tool_calls_left_out`. `reserved` bytes are left for the caller.
     pub fn write(&self, settings: &TurnSettings, history: &History, reserved: usize, out: &mut Writer<'_>) {
         let count = history.calls().count();
+        // The calls may take up to half of the space from a long text.
+        let share = |room: usize| room - (count * limits::CALL_LEAST).min(room / 2);
         match self {
             Self::Failed(failed) => {
                 out.field("success", false);
                 out.field("error", format_args!("{}", FailureText { failed, settings }));
                 out.field("error_type", failed.error_type());
-                out.field("message", failed.spoken());
+                let room = share(out.room().saturating_sub(reserved + 128));
+                out.key("message");
+                out.string(|text| self.write_words(history, room, text));
             }
             _ => {
                 let service = settings.provider.name();
                 let names = service.len() + settings.model.len() + 128;
-                let room = out.room().saturating_sub(reserved + names);
-                // The calls may take up to half of the space from a long answer.
-                let room = room - (count * limits::CALL_LEAST).min(room / 2);
+                let room = share(out.room().saturating_sub(reserved + names));
                 out.key("content");
-                out.string(|text| Measure::Escaped.write(self, room, text));
+                out.string(|text| self.write_words(history, room, text));
                 out.field("service", service);
                 out.field("model", settings.model.as_str());
                 if matches!(self, Self::OutOfIterations) {

@@ -21,6 +21,7 @@ pub mod history;
 pub mod prompts;
 pub mod provider;
 mod reply;
+mod report;
 pub mod rule;
 pub mod template;
 pub mod turn;

@@ -1,6 +1,6 @@
 //! A model's reply in the same form for all providers: a view of the body.
 
-use core::fmt::{self, Display};
+use core::fmt::{self, Display, Write};
 
 use crate::json::{Text, Value};
 use crate::limits;
@@ -75,17 +75,26 @@ impl FinishReason<'_> {
     }
 }
 
-/// What a model says: a text, a list of parts with text in them, or nothing.
+/// What a model says: a text, a list of parts with text in them, or nothing. What it thinks before, in `<think>`, is not
+/// displayed.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelText<'a>(pub(super) Value<'a>);
 
-impl ModelText<'_> {
+impl<'a> ModelText<'a> {
     /// No text.
     pub const NONE: Self = Self(Value::NULL);
 
     /// Whether it has no visible characters.
     pub fn is_blank(&self) -> bool {
         is_blank(self)
+    }
+
+    fn texts(&self) -> impl Iterator<Item = Text<'a>> + Clone + use<'a> {
+        self.0.as_text().into_iter().chain(self.0.items().filter_map(part_text))
+    }
+
+    fn chars(&self) -> impl Iterator<Item = char> + Clone + use<'a> {
+        self.texts().flat_map(|text| text.chars())
     }
 }
 
@@ -97,11 +106,52 @@ fn part_text(part: Value<'_>) -> Option<Text<'_>> {
 
 impl Display for ModelText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.as_text() {
-            Some(text) => text.fmt(f),
-            None => self.0.items().filter_map(part_text).try_for_each(|text| text.fmt(f)),
+        if let Some(mut rest) = after_thought(self.chars()) {
+            while let Some(after) = after_thought(rest.clone()) {
+                rest = after;
+            }
+            return rest
+                .skip_while(|next| next.is_whitespace())
+                .try_for_each(|character| f.write_char(character));
+        }
+        self.texts().try_for_each(|text| text.fmt(f))
+    }
+}
+
+/// What comes after a thought that the text begins with. A thought without an end is all there is.
+fn after_thought<I: Iterator<Item = char> + Clone>(text: I) -> Option<I> {
+    const BEGIN: &str = "<think>";
+    const END: &str = "</think>";
+    let mut rest = text;
+    let mut expected = BEGIN.chars();
+    let mut is_inside = false;
+    for next in rest.by_ref() {
+        if !is_inside && next.is_whitespace() {
+            continue;
+        }
+        is_inside = true;
+        if expected.next() != Some(next) {
+            return None;
+        }
+        if expected.as_str().is_empty() {
+            break;
         }
     }
+    if !expected.as_str().is_empty() {
+        return None;
+    }
+    let mut expected = END.chars();
+    while !expected.as_str().is_empty() {
+        let Some(next) = rest.next() else { break };
+        if expected.next() != Some(next) {
+            // Only its first character can be the beginning of another try.
+            expected = END.chars();
+            if next == '<' {
+                expected.next();
+            }
+        }
+    }
+    Some(rest)
 }
 
 /// A call that a model asks for.

@@ -7,7 +7,7 @@
 use core::fmt::Display;
 
 use super::ending::{Ending, ISSUE, OUT_OF_ITERATIONS, TurnFailure};
-use super::history::{Call, History, HistoryFull};
+use super::history::{Call, CallFailure, History, HistoryFull};
 use super::provider::ProviderError;
 use super::reply::{FinishReason, ModelReply};
 use super::turn_settings::TurnSettings;
@@ -16,15 +16,23 @@ use crate::questions::Unanswered;
 use crate::text::{Measure, is_blank};
 use crate::tool::Registry;
 
-/// The result of a call with invalid arguments.
-const INVALID_ARGUMENTS: &str = r#"{"success":false,"error":"Invalid parameters: the arguments are not a JSON object, or too long","error_type":"invalid_parameters"}"#;
+/// The failure of a call with invalid arguments.
+const INVALID_ARGUMENTS: CallFailure = CallFailure {
+    error: "Invalid parameters: the arguments are not a JSON object, or too long",
+    error_type: "invalid_parameters",
+    milliseconds: 0,
+};
 
-/// The result of a call that the rule does not allow.
-const NOT_ALLOWED: &str =
-    r#"{"success":false,"error":"This tool is not available here","error_type":"not_found"}"#;
+/// The failure of a call that the rule does not allow.
+const NOT_ALLOWED: CallFailure =
+    CallFailure { error: "This tool is not available here", error_type: "not_found", milliseconds: 0 };
 
-/// The result of a call that was running when the turn ended.
-const INTERRUPTED: &str = r#"{"success":false,"error":"Interrupted: nobody knows whether it was done","error_type":"outcome_unknown"}"#;
+/// The failure of a call that was running when the turn ended.
+const INTERRUPTED: CallFailure = CallFailure {
+    error: "Interrupted: nobody knows whether it was done",
+    error_type: "outcome_unknown",
+    milliseconds: 0,
+};
 
 /// The data that a turn works on.
 pub struct Context<'a> {
@@ -91,6 +99,8 @@ pub struct Turn {
     phase: Phase,
     /// How often the model was asked before.
     pub(super) iteration: u8,
+    /// How long the call ran that was interrupted.
+    milliseconds: u64,
 }
 
 impl Turn {
@@ -106,7 +116,7 @@ impl Turn {
             tools.enabled = false;
         }
         debug!("chat: iteration 0");
-        Ok(Self { phase: Phase::Asking, iteration: 0 })
+        Ok(Self { phase: Phase::Asking, iteration: 0, milliseconds: 0 })
     }
 
     /// Whether a turn can start with this message.
@@ -122,6 +132,11 @@ impl Turn {
         history.pending().filter(|_| self.phase == Phase::Running)
     }
 
+    /// Says how long the call ran that the next input interrupts: the turn has no clock.
+    pub const fn interrupted_after(&mut self, milliseconds: u64) {
+        self.milliseconds = milliseconds;
+    }
+
     /// Handles an input, and decides the next step.
     pub fn on<'r>(&mut self, input: Input<'r>, context: &mut Context<'_>) -> Step<'r> {
         match (self.phase, input) {
@@ -129,7 +144,7 @@ impl Turn {
             (Phase::Asking, Input::Reply(Err(error))) => self.fail(TurnFailure::Provider(error), context),
             (Phase::Asking, Input::Unanswered(why)) => self.fail(TurnFailure::Unanswered(why), context),
             (Phase::Running, Input::ToolDone { result, is_error }) => {
-                context.history.set_result(result, is_error);
+                context.history.set_result(&result, is_error);
                 self.next_call(context)
             }
             (Phase::Asking | Phase::Running, Input::TimedOut) => self.fail(TurnFailure::TimedOut, context),
@@ -165,7 +180,11 @@ impl Turn {
                     );
                 }
                 let words: &dyn Display = if content.is_blank() { &ISSUE } else { &content };
-                self.finish(Ending::Unexpected(content), words, context)
+                let ending = match finish {
+                    FinishReason::Length => Ending::Cut(content),
+                    _ => Ending::Unexpected(content),
+                };
+                self.finish(ending, words, context)
             }
         }
     }
@@ -180,10 +199,10 @@ impl Turn {
                     call.name,
                     call.arguments().text()
                 );
-                context.history.set_result(INVALID_ARGUMENTS, true);
+                context.history.set_failure(&INVALID_ARGUMENTS);
             } else if !may_run(&call, context) {
                 warn!("chat: the model called {}, which the rule does not allow", call.name);
-                context.history.set_result(NOT_ALLOWED, true);
+                context.history.set_failure(&NOT_ALLOWED);
             } else {
                 return Step::Run;
             }
@@ -205,7 +224,8 @@ impl Turn {
     }
 
     fn fail<'r>(&mut self, failed: TurnFailure<'r>, context: &mut Context<'_>) -> Step<'r> {
-        let running = (self.phase == Phase::Running).then_some(INTERRUPTED);
+        let running = (self.phase == Phase::Running)
+            .then_some(CallFailure { milliseconds: self.milliseconds, ..INTERRUPTED });
         context.history.abort(running, failed.spoken());
         self.phase = Phase::Over;
         Step::Finish(Ending::Failed(failed))

@@ -69,3 +69,34 @@ impl Display for QuotedArguments<'_> {
         f.write_str("\"}")
     }
 }
+
+/// Why a call has no result of its tool's.
+#[derive(Clone, Copy, Debug)]
+pub struct CallFailure {
+    /// For the model. Needs no escapes.
+    pub error: &'static str,
+    /// Its kind.
+    pub error_type: &'static str,
+    /// How long the tool ran.
+    pub milliseconds: u64,
+}
+
+/// The failure of the call of a tool, as the executor would write it. The type stands first: an end may be cut off.
+pub(super) struct FailureResult<'a> {
+    pub(super) failure: &'a CallFailure,
+    pub(super) name: heapless::String<{ limits::TOOL_NAME }>,
+}
+
+impl Display for FailureResult<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CallFailure { error, error_type, milliseconds } = self.failure;
+        write!(
+            f,
+            r#"{FAILED_AS}{error_type}","error":"{error}","tool_name":"{}","execution_time_ms":{milliseconds}}}"#,
+            self.name
+        )
+    }
+}
+
+/// What stands before the type of a [`CallFailure`].
+pub(super) const FAILED_AS: &str = r#"{"success":false,"error_type":""#;

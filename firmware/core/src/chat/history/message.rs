@@ -1,5 +1,6 @@
 //! A history as the list of messages that providers expect.
 
+use super::call::FAILED_AS;
 use super::record::{ARGUMENTS, DONE, FAILED, ID, INVALID, NAME, RESULT, Record, RecordKind, Records, TEXT};
 use crate::json::Value;
 
@@ -78,6 +79,12 @@ impl<'a> Call<'a> {
     /// The arguments, a JSON object.
     pub fn arguments(&self) -> Value<'a> {
         Value::parse(self.arguments.as_bytes()).unwrap_or(Value::EMPTY_OBJECT)
+    }
+
+    /// Whether it was not run at all, which can be seen even if the result was cut.
+    pub fn is_refused(&self) -> bool {
+        let error_type = self.result_text().strip_prefix(FAILED_AS);
+        error_type.is_some_and(|error_type| !error_type.starts_with("outcome_unknown"))
     }
 
     /// The text of the result.

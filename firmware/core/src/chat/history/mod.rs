@@ -11,7 +11,8 @@ mod record;
 
 use core::fmt::Display;
 
-use self::call::{CallId, QuotedArguments, ToolName};
+pub use self::call::CallFailure;
+use self::call::{CallId, FailureResult, QuotedArguments, ToolName};
 pub use self::message::{Call, CallResult, Message, Messages, Round};
 use self::record::{
     ARGUMENTS, DONE, Draft, FAILED, Header, ID, INVALID, RESULT, Record, RecordKind, Records,
@@ -20,7 +21,7 @@ use super::reply::{ModelText, RequestedCall};
 use crate::json::{Kind, Value};
 use crate::limits;
 use crate::log::warn;
-use crate::text::{MARK, Measure};
+use crate::text::{MARK, Measure, clip};
 
 /// Replaces an empty answer: providers refuse empty messages.
 const NOTHING_SAID: &str = "(nothing said)";
@@ -146,8 +147,9 @@ impl History {
     }
 
     /// Sets the result of the [pending](Self::pending) call. What does not fit is cut.
-    pub fn set_result(&mut self, result: &str, is_error: bool) {
-        let wanted = result.len().min(limits::RESULT);
+    pub fn set_result(&mut self, result: &dyn Display, is_error: bool) {
+        let whole = Measure::Plain.length(result);
+        let wanted = whole.min(limits::RESULT);
         let can_have = self.make_room(wanted.saturating_sub(limits::RESULT_LEAST));
         let Some(call) = self.turn().find(Record::is_pending) else { return };
         // With the space that was reserved for this result.
@@ -158,15 +160,15 @@ impl History {
         if is_error {
             header.flags |= FAILED;
         }
-        if length < result.len() {
-            warn!("chat: a result of {} bytes is cut to {}", result.len(), length);
+        if length < whole {
+            warn!("chat: a result of {} bytes is cut to {}", whole, length);
         }
         // It is at most `limits::RESULT`.
         header.lengths[RESULT] = length as u16;
         self.bytes.copy_within(start..self.used, start + length);
         self.used += length;
         if let Some(room) = self.bytes.get_mut(start..start + length) {
-            record::fill(room, &result);
+            record::fill(room, result);
         }
         self.rewrite(at, &header);
     }
@@ -190,9 +192,15 @@ impl History {
         self.put(&draft);
     }
 
+    /// Sets a failure as the result of the [pending](Self::pending) call.
+    pub fn set_failure(&mut self, failure: &CallFailure) {
+        let Some(name) = self.pending().map(|call| clip(&call.name)) else { return };
+        self.set_result(&FailureResult { failure, name }, true);
+    }
+
     /// Ends a turn without the model's answer. If it made no calls, it is removed. Otherwise each pending call gets an
     /// error as its result, `running` for the one that was being run, and `answer` is the final answer.
-    pub fn abort(&mut self, running: Option<&str>, answer: &str) {
+    pub fn abort(&mut self, running: Option<CallFailure>, answer: &str) {
         if !self.is_open {
             return;
         }
@@ -202,10 +210,10 @@ impl History {
             self.is_open = false;
             return;
         }
-        let mut result = running.unwrap_or(NOT_RUN);
+        let mut failure = running.unwrap_or(NOT_RUN);
         while self.pending().is_some() {
-            self.set_result(result, true);
-            result = NOT_RUN;
+            self.set_failure(&failure);
+            failure = NOT_RUN;
         }
         self.set_answer(&answer);
     }
@@ -335,5 +343,6 @@ fn answer_size(answer: &dyn Display) -> usize {
     Header::SIZE + Measure::Plain.length(answer).clamp(NOTHING_SAID.len(), limits::RESULT)
 }
 
-/// The result of a call that was never run.
-const NOT_RUN: &str = r#"{"success":false,"error":"Not run: the turn ended before"}"#;
+/// The failure of a call that was never run.
+const NOT_RUN: CallFailure =
+    CallFailure { error: "Not run: the turn ended before", error_type: "cancelled", milliseconds: 0 };

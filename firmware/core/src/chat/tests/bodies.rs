@@ -126,7 +126,7 @@ fn tools_are_those_that_the_rule_allows_in_the_providers_format() {
 #[test]
 fn anthropic_is_asked_in_blocks() {
     let world = conversation(Provider::Anthropic, json!({}));
-    let wrong = "{\"success\":false,\"error\":\"Invalid parameters: the arguments are not a JSON object, or too long\",\"error_type\":\"invalid_parameters\"}";
+    let wrong = r#"{"success":false,"error_type":"invalid_parameters","error":"Invalid parameters: the arguments are not a JSON object, or too long","tool_name":"hub_echo","execution_time_ms":0}"#;
     assert_eq!(
         world.body()["messages"],
         json!([
@@ -157,7 +157,7 @@ fn anthropic_is_asked_in_blocks() {
 fn openai_is_asked_with_calls_and_results() {
     let world = conversation(Provider::OpenAi, json!({}));
     let call = |id: &str, name: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
-    let wrong = "{\"success\":false,\"error\":\"Invalid parameters: the arguments are not a JSON object, or too long\",\"error_type\":\"invalid_parameters\"}";
+    let wrong = r#"{"success":false,"error_type":"invalid_parameters","error":"Invalid parameters: the arguments are not a JSON object, or too long","tool_name":"hub_echo","execution_time_ms":0}"#;
     assert_eq!(
         world.body()["messages"].as_array().unwrap()[4..],
         json!([

@@ -1,12 +1,13 @@
 //! The reply at the end of a turn.
 
+use std::format;
 use std::string::ToString;
 use std::vec;
 
 use serde_json::json;
 
 use super::{Todo, World};
-use crate::chat::{Ending, ModelText, Provider, TurnFailure};
+use crate::chat::{Ending, Input, ModelText, Provider, TurnFailure};
 use crate::limits;
 use crate::text::MARK;
 
@@ -64,4 +65,27 @@ fn what_the_person_hears_is_the_answer() {
     assert_eq!(Ending::Unexpected(ModelText::NONE).to_string(), "I encountered an issue...");
     assert_eq!(Ending::Failed(TurnFailure::TimedOut).to_string(), "Sorry, that took too long.");
     assert_eq!(Ending::Answered(ModelText::NONE).to_string(), "");
+}
+
+/// However much was done, why there is no answer is said too.
+#[test]
+fn what_was_done_leaves_room_for_why_the_turn_ended() {
+    for room in [600, 700, 900, 1500, 2000, 4096] {
+        let mut world =
+            World::new(Provider::OpenAi, json!({"tools": {"enabled": true, "max_iterations": 16}}));
+        world.room = room;
+        world.says("Go");
+        for round in 0..5 {
+            world.hears(None, &vec![("", "hub_echo", json!({})); 4]);
+            for call in 0..4 {
+                let message = format!("{round}{call} \"{}", "ä\n".repeat(90));
+                world.done(json!({"success": true, "message": message}));
+            }
+        }
+        assert_eq!(world.on(Input::TimedOut), Todo::Finish);
+        let words = world.reply()["message"].as_str().unwrap();
+        assert!(words.ends_with(" Sorry, that took too long."), "{room}: {words}");
+        assert!(words.starts_with("00 \"ä") && (room > 1500 || words.contains(MARK)), "{room}: {words}");
+        assert!(world.reply().to_string().len() <= room - limits::TRANSACTION, "{room}");
+    }
 }

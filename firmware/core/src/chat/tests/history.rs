@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{read, reply_body};
-use crate::chat::history::{Call, HistoryFull, Message};
+use crate::chat::history::{Call, CallFailure, HistoryFull, Message};
 use crate::chat::{History, ModelText, Provider};
 use crate::limits;
 use crate::text::MARK;
@@ -46,13 +46,13 @@ fn a_conversation_is_kept_in_order() {
     let body = reply_body(Provider::Anthropic, Some("One moment"), &calls);
     request(&mut history, 0, Provider::Anthropic, &body).unwrap();
     assert_eq!(history.pending().unwrap().id, "a");
-    history.set_result("yes", false);
+    history.set_result(&"yes", false);
     assert_eq!(history.pending().unwrap().id, "b");
-    history.set_result("no", true);
+    history.set_result(&"no", true);
     assert!(history.pending().is_none());
     let body = reply_body(Provider::Anthropic, None, &[("c", "off", json!({}))]);
     request(&mut history, 1, Provider::Anthropic, &body).unwrap();
-    history.set_result("", false);
+    history.set_result(&"", false);
     history.set_answer(&"Done");
     history.begin(&"Thanks").unwrap();
     assert_eq!(
@@ -80,7 +80,7 @@ fn ids_are_made_where_none_is_or_where_providers_refuse_it() {
     let calls = odd.map(|id| (id, "c", json!({})));
     request(&mut history, 1, Provider::OpenAi, &reply_body(Provider::OpenAi, None, &calls)).unwrap();
     while history.pending().is_some() {
-        history.set_result("{}", false);
+        history.set_result(&"{}", false);
     }
     let ids: Vec<_> = history.calls().map(|call| call.id.to_string()).collect();
     let made =
@@ -96,7 +96,7 @@ fn names_that_providers_refuse_are_put_right() {
     let calls = [("1", "hub.echo now", json!({})), ("2", "", json!({})), ("3", long.as_str(), json!({}))];
     request(&mut history, 0, Provider::OpenAi, &reply_body(Provider::OpenAi, None, &calls)).unwrap();
     while history.pending().is_some() {
-        history.set_result("{}", false);
+        history.set_result(&"{}", false);
     }
     let names: Vec<_> = history.calls().map(|call| call.name.to_string()).collect();
     assert_eq!(names, ["hub_echo_now", "_", &long[..64]]);
@@ -185,7 +185,7 @@ fn results_of_a_large_turn_are_cut_and_say_so() {
         request(&mut history, iteration, Provider::Ollama, &reply_body(Provider::Ollama, None, &calls))
             .unwrap();
         history.set_result(&"ä".repeat(2000), false);
-        history.set_result("short", false);
+        history.set_result(&"short", false);
     }
     history.set_answer(&"w".repeat(10_000));
     let calls: Vec<Call<'_>> = history.calls().collect();
@@ -197,6 +197,9 @@ fn results_of_a_large_turn_are_cut_and_say_so() {
     }
     assert!(shown(&history).last().unwrap().ends_with(MARK));
 }
+
+const INTERRUPTED: CallFailure =
+    CallFailure { error: "interrupted", error_type: "outcome_unknown", milliseconds: 7 };
 
 #[test]
 fn a_turn_that_fails_is_forgotten_unless_something_was_done() {
@@ -210,16 +213,17 @@ fn a_turn_that_fails_is_forgotten_unless_something_was_done() {
     history.begin(&"Third").unwrap();
     let calls = [("a", "x", json!({})), ("b", "y", json!({})), ("c", "z", json!({}))];
     request(&mut history, 0, Provider::OpenAi, &reply_body(Provider::OpenAi, None, &calls)).unwrap();
-    history.set_result("fine", false);
-    history.abort(Some("interrupted"), "sorry");
-    let not_run = r#"{"success":false,"error":"Not run: the turn ended before"}"#;
+    history.set_result(&"fine", false);
+    history.abort(Some(INTERRUPTED), "sorry");
+    let not_run = r#"{"success":false,"error_type":"cancelled","error":"Not run: the turn ended before","tool_name":"z","execution_time_ms":0}"#;
+    let interrupted = r#"{"success":false,"error_type":"outcome_unknown","error":"interrupted","tool_name":"y","execution_time_ms":7}"#;
     assert_eq!(
         shown(&history)[2..],
         [
             "user: Third".to_string(),
             "round: -".into(),
             "a x {} -> fine".into(),
-            "b y {} -> interrupted".into(),
+            format!("b y {{}} -> {interrupted}"),
             format!("c z {{}} -> {not_run}"),
             "said: sorry".into(),
         ]
@@ -306,7 +310,7 @@ proptest! {
                     is_open = false;
                 }
                 Act::GiveUp(running) => {
-                    history.abort((running && pending.is_some()).then_some("interrupted"), "sorry");
+                    history.abort((running && pending.is_some()).then_some(INTERRUPTED), "sorry");
                     is_open = false;
                 }
                 _ => {}

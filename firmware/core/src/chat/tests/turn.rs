@@ -142,7 +142,7 @@ fn a_model_that_never_stops_calling_is_stopped() {
         assert_eq!(
             *world.reply(),
             json!({
-                "content": "I reached the maximum number of tool calls...",
+                "content": "hub_datetime was done. I reached the maximum number of tool calls...",
                 "service": service.name(), "model": "model-1", "max_iterations_reached": true,
                 "tool_calls": [{"tool": "hub_datetime", "params": {}, "result": {"success": true}, "iteration": 0}],
             })
@@ -164,9 +164,12 @@ fn another_reason_to_stop_gives_what_there_is() {
         assert_eq!(world.reply()["tool_calls"][0]["tool"], "hub_datetime");
         world.reply()["content"].clone()
     };
-    assert_eq!(finish(json!("Half a sen"), "length"), "Half a sen");
-    assert_eq!(finish(json!(null), "content_filter"), "I encountered an issue...");
-    assert_eq!(finish(json!(" "), "length"), "I encountered an issue...");
+    let cut = "Half a sen... [cut: the model reached its limit of tokens]";
+    assert_eq!(finish(json!("Half a sen"), "length"), cut);
+    assert_eq!(finish(json!("Half a sen"), "content_filter"), "Half a sen");
+    let issue = "hub_datetime was done. I encountered an issue...";
+    assert_eq!(finish(json!(null), "content_filter"), issue);
+    assert_eq!(finish(json!(" "), "length"), issue);
     // It finishes for calls, but has none.
     assert_eq!(finish(json!("Well"), "tool_calls"), "Well");
 }
@@ -217,7 +220,7 @@ fn arguments_that_are_no_json_are_passed_over_and_the_next_call_is_made() {
     let calls = &world.reply()["tool_calls"];
     let wrong = json!({
         "success": false, "error": "Invalid parameters: the arguments are not a JSON object, or too long",
-        "error_type": "invalid_parameters",
+        "error_type": "invalid_parameters", "tool_name": "hub_echo", "execution_time_ms": 0,
     });
     assert_eq!(
         (&calls[0]["result"], &calls[1]["result"], &calls[2]["result"]),

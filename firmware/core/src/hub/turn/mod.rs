@@ -194,6 +194,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
                 ended => {
                     let milliseconds = started.elapsed().as_millis();
                     warn!("chat: the call of {} was ended after {} ms", name.as_str(), milliseconds);
+                    turn.interrupted_after(milliseconds);
                     let is_cancelled = matches!(ended, Either3::First(()));
                     let why = if is_cancelled { Input::Cancelled } else { Input::TimedOut };
                     (tool::Execution { name, success: false, milliseconds }, Err(why))
@@ -251,7 +252,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
             _ => info!("chat: conversation {} is answered", self.caller.id.as_str()),
         }
         let written = self.caller.write(reply, |reserved, out| match self.caller.is_speech {
-            true => ending.speak(reserved, out),
+            true => ending.speak(history, reserved, out),
             false => ending.write(settings, history, reserved, out),
         });
         written.map(Next::Done)
