@@ -7,7 +7,7 @@
 use core::fmt::Display;
 
 use super::ending::{Ending, ISSUE, OUT_OF_ITERATIONS, TurnFailure};
-use super::history::{Call, CallFailure, History, HistoryFull};
+use super::history::{Call, History, HistoryFull, NoResult};
 use super::provider::ProviderError;
 use super::reply::{FinishReason, ModelReply};
 use super::turn_settings::TurnSettings;
@@ -17,18 +17,18 @@ use crate::text::{Measure, is_blank};
 use crate::tool::Registry;
 
 /// The failure of a call with invalid arguments.
-const INVALID_ARGUMENTS: CallFailure = CallFailure {
+const INVALID_ARGUMENTS: NoResult = NoResult {
     error: "Invalid parameters: the arguments are not a JSON object, or too long",
     error_type: "invalid_parameters",
     milliseconds: 0,
 };
 
 /// The failure of a call that the rule does not allow.
-const NOT_ALLOWED: CallFailure =
-    CallFailure { error: "This tool is not available here", error_type: "not_found", milliseconds: 0 };
+const NOT_ALLOWED: NoResult =
+    NoResult { error: "This tool is not available here", error_type: "not_found", milliseconds: 0 };
 
 /// The failure of a call that was running when the turn ended.
-const INTERRUPTED: CallFailure = CallFailure {
+const INTERRUPTED: NoResult = NoResult {
     error: "Interrupted: nobody knows whether it was done",
     error_type: "outcome_unknown",
     milliseconds: 0,
@@ -225,7 +225,7 @@ impl Turn {
 
     fn fail<'r>(&mut self, failed: TurnFailure<'r>, context: &mut Context<'_>) -> Step<'r> {
         let running = (self.phase == Phase::Running)
-            .then_some(CallFailure { milliseconds: self.milliseconds, ..INTERRUPTED });
+            .then_some(NoResult { milliseconds: self.milliseconds, ..INTERRUPTED });
         context.history.abort(running, failed.spoken());
         self.phase = Phase::Over;
         Step::Finish(Ending::Failed(failed))

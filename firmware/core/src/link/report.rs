@@ -41,23 +41,23 @@ impl Recent {
 
 /// What the last notice said of the controller. None repeats it, however often the controller comes and goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
-    /// That it is there; or there was none.
-    Well,
+pub(super) enum LastNotice {
+    /// That it is connected, or there was none.
+    Connected,
     /// That it is lost.
     Lost,
     /// That it is not reached.
     Degraded,
 }
 
-/// Logs news, and publishes what people should know beyond what they were told. Returns what they are told now.
+/// Logs news, and queues a notice unless the last one said the same. Returns what the last notice says now.
 pub(super) fn report(
     news: News,
-    told: Told,
+    last_notice: LastNotice,
     controller: &Controller,
     recent: &Recent,
     resources: &Resources<'_>,
-) -> Told {
+) -> LastNotice {
     let Resources { registry, notices, hint, .. } = *resources;
     match news {
         News::Ready { attempt, is_doubtful } => {
@@ -70,11 +70,11 @@ pub(super) fn report(
                 warn!("controller: {} of its tools cannot be used", left_out);
             }
             if is_doubtful {
-                return told;
+                return last_notice;
             }
-            tell_of_return(told, controller, notices)
+            notice_return(last_notice, controller, notices)
         }
-        News::Holds => tell_of_return(told, controller, notices),
+        News::Holds => notice_return(last_notice, controller, notices),
         News::Failed { attempt, why, delay } => {
             warn!(
                 "controller: attempt {} of {} failed ({}); again in {} s",
@@ -83,7 +83,7 @@ pub(super) fn report(
                 why.text(),
                 delay.as_secs()
             );
-            told
+            last_notice
         }
         News::Degraded(why) => {
             let attempts = limits::LINK_ATTEMPTS.len();
@@ -97,8 +97,8 @@ pub(super) fn report(
             let local = local_tools(registry);
             warn!("controller: continuing with local tools only ({})", local.as_str());
             info!("controller: trying again every {} s", pause);
-            if told == Told::Degraded {
-                return told;
+            if last_notice == LastNotice::Degraded {
+                return last_notice;
             }
             let last = recent.0.recent().map_or("", |line| line.as_str());
             let (quote, end) = if last.is_empty() { ("", "") } else { ("It said last: \"", "\". ") };
@@ -110,31 +110,31 @@ pub(super) fn report(
                     why.text()
                 ),
             ));
-            Told::Degraded
+            LastNotice::Degraded
         }
         News::Lost { why, delay } => {
             match delay.as_secs() {
                 0 => warn!("controller: lost ({}); connecting again", why.text()),
                 wait => warn!("controller: lost ({}); connecting again in {} s", why.text(), wait),
             }
-            if told != Told::Well {
-                return told;
+            if last_notice != LastNotice::Connected {
+                return last_notice;
             }
             let text = format_args!("The controller is lost: {}. The hub is connecting again.", why.text());
             notices.push(Notice::new(Level::Warning, text));
-            Told::Lost
+            LastNotice::Lost
         }
     }
 }
 
-/// Publishes that the controller is back, if people were told that it was gone.
-fn tell_of_return(told: Told, controller: &Controller, notices: &Notices) -> Told {
-    if told != Told::Well {
+/// Queues the notice that the controller is back, if the last one said that it was gone.
+fn notice_return(last_notice: LastNotice, controller: &Controller, notices: &Notices) -> LastNotice {
+    if last_notice != LastNotice::Connected {
         let Controller { name, tools, .. } = controller;
         let text = format_args!("The controller {name} is connected again, with {tools} tools.");
         notices.push(Notice::new(Level::Info, text));
     }
-    Told::Well
+    LastNotice::Connected
 }
 
 /// The names of the tools that need no controller, as many as fit.

@@ -8,7 +8,7 @@ use heapless::Vec;
 use super::client::{Client, News, Reaction};
 use super::line::{Line, Lines};
 use super::port::Port;
-use super::report::{Recent, Told, report};
+use super::report::{LastNotice, Recent, report};
 use super::rpc::{Incoming, Outgoing, call_pieces};
 use super::status::Loss;
 use crate::json::{Overflow, Value};
@@ -45,7 +45,7 @@ pub async fn run<R: Read, W: Write>(mut rx: R, tx: W, resources: &Resources<'_>)
         recent: Recent::new(),
         noise: 0,
         too_long: 0,
-        told: Told::Well,
+        last_notice: LastNotice::Connected,
     };
     port.lines.lock().await.clear();
     loop {
@@ -86,7 +86,7 @@ struct Wire<'a, W> {
     noise: u32,
     /// Lines that were too long, since the controller was last reached.
     too_long: u32,
-    told: Told,
+    last_notice: LastNotice,
 }
 
 impl<W: Write> Wire<'_, W> {
@@ -210,7 +210,7 @@ impl<W: Write> Wire<'_, W> {
         let port = resources.port;
         port.status().update(client.state(), client.controller());
         if let Some(news) = client.take_news() {
-            self.told = report(news, self.told, client.controller(), recent, resources);
+            self.last_notice = report(news, self.last_notice, client.controller(), recent, resources);
             match news {
                 News::Ready { .. } => {
                     port.open();

@@ -72,7 +72,7 @@ impl Display for QuotedArguments<'_> {
 
 /// Why a call has no result of its tool's.
 #[derive(Clone, Copy, Debug)]
-pub struct CallFailure {
+pub struct NoResult {
     /// For the model. Needs no escapes.
     pub error: &'static str,
     /// Its kind.
@@ -83,13 +83,13 @@ pub struct CallFailure {
 
 /// The failure of the call of a tool, as the executor would write it. The type stands first: an end may be cut off.
 pub(super) struct FailureResult<'a> {
-    pub(super) failure: &'a CallFailure,
+    pub(super) failure: &'a NoResult,
     pub(super) name: heapless::String<{ limits::TOOL_NAME }>,
 }
 
 impl Display for FailureResult<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let CallFailure { error, error_type, milliseconds } = self.failure;
+        let NoResult { error, error_type, milliseconds } = self.failure;
         write!(
             f,
             r#"{FAILED_AS}{error_type}","error":"{error}","tool_name":"{}","execution_time_ms":{milliseconds}}}"#,
@@ -98,5 +98,5 @@ impl Display for FailureResult<'_> {
     }
 }
 
-/// What stands before the type of a [`CallFailure`].
+/// What stands before the type of a [`NoResult`].
 pub(super) const FAILED_AS: &str = r#"{"success":false,"error_type":""#;

@@ -11,7 +11,7 @@ mod record;
 
 use core::fmt::Display;
 
-pub use self::call::CallFailure;
+pub use self::call::NoResult;
 use self::call::{CallId, FailureResult, QuotedArguments, ToolName};
 pub use self::message::{Call, CallResult, Message, Messages, Round};
 use self::record::{
@@ -193,14 +193,14 @@ impl History {
     }
 
     /// Sets a failure as the result of the [pending](Self::pending) call.
-    pub fn set_failure(&mut self, failure: &CallFailure) {
+    pub fn set_failure(&mut self, failure: &NoResult) {
         let Some(name) = self.pending().map(|call| clip(&call.name)) else { return };
         self.set_result(&FailureResult { failure, name }, true);
     }
 
     /// Ends a turn without the model's answer. If it made no calls, it is removed. Otherwise each pending call gets an
     /// error as its result, `running` for the one that was being run, and `answer` is the final answer.
-    pub fn abort(&mut self, running: Option<CallFailure>, answer: &str) {
+    pub fn abort(&mut self, running: Option<NoResult>, answer: &str) {
         if !self.is_open {
             return;
         }
@@ -344,5 +344,5 @@ fn answer_size(answer: &dyn Display) -> usize {
 }
 
 /// The failure of a call that was never run.
-const NOT_RUN: CallFailure =
-    CallFailure { error: "Not run: the turn ended before", error_type: "cancelled", milliseconds: 0 };
+const NOT_RUN: NoResult =
+    NoResult { error: "Not run: the turn ended before", error_type: "cancelled", milliseconds: 0 };

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{read, reply_body};
-use crate::chat::history::{Call, CallFailure, HistoryFull, Message};
+use crate::chat::history::{Call, HistoryFull, Message, NoResult};
 use crate::chat::{History, ModelText, Provider};
 use crate::limits;
 use crate::text::MARK;
@@ -198,8 +198,8 @@ fn results_of_a_large_turn_are_cut_and_say_so() {
     assert!(shown(&history).last().unwrap().ends_with(MARK));
 }
 
-const INTERRUPTED: CallFailure =
-    CallFailure { error: "interrupted", error_type: "outcome_unknown", milliseconds: 7 };
+const INTERRUPTED: NoResult =
+    NoResult { error: "interrupted", error_type: "outcome_unknown", milliseconds: 7 };
 
 #[test]
 fn a_turn_that_fails_is_forgotten_unless_something_was_done() {
