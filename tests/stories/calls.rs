@@ -28,6 +28,23 @@ fn names_are_the_controllers_when_they_reach_it_and_both_forms_are_logged() {
         let line = "tool control_zwave_device: {\"command\":\"on\",\"device_name\":\"Switch One\",\"fade_seconds\":2.5} -> \
                     {\"action\":\"on\",\"deviceName\":\"Switch One\",\"fadeSeconds\":2.5}";
         assert_logged(line);
+        // What is cut has a mark, and a renamed parameter is shown wherever it stands.
+        let arguments = json!({ "a": "w".repeat(200), "command": "on", "device_name": "x" });
+        person.calls("control_zwave_device", arguments);
+        controller.serves(&"z".repeat(300)).await;
+        person.result().await;
+        for words in [
+            &format!(
+                "tool control_zwave_device: {{\"a\":\"{}… -> {{\"a\":\"{}…",
+                "w".repeat(74),
+                "w".repeat(74)
+            ),
+            "tool control_zwave_device: device_name -> deviceName",
+            "tool control_zwave_device: command -> action",
+            &format!("in 0 ms: \"{}…", "z".repeat(79)),
+        ] {
+            assert_logged(words);
+        }
         // Without a renamed argument nothing is logged.
         person.calls("list_devices", json!({ "room": 1 }));
         controller.serves("").await;
@@ -243,7 +260,7 @@ fn a_controller_that_wants_to_know_more_has_not_done_it() {
             .await;
         let reply = person.result().await;
         assert_refused(&reply, "execution_error", "Lämpchen, Lämpchen");
-        assert_contains(&reply["error"], "…");
+        assert_contains(&reply["error"], "[cut: the rest did not fit]");
         // It may have no question at all.
         person.calls("control_zwave_device", on());
         controller.serves_result(json!({ "resultType": "input_required", "requestState": "s2" })).await;
@@ -364,13 +381,106 @@ fn structured_results_come_as_they_are_with_words_for_the_person() {
         person.calls("list_devices", json!({}));
         controller.serves_result(both("Many.", &json!({ "devices": "x".repeat(6000) }))).await;
         assert_eq!(person.result().await["result"], "Many.");
-        // A result larger than a reply is reported.
+        // Of what is larger than a reply, as much as fits.
         person.calls("list_devices", json!({}));
-        controller.serves(&"x".repeat(8000)).await;
-        assert_refused(&person.result().await, "too_large", "was done");
+        controller.serves(&"x".repeat(7000)).await;
+        let reply = person.result().await;
+        assert_contains(&reply["result"], &format!("{}... [cut", "x".repeat(3000)));
+        assert_contains(&reply["instruction"], "It was done, and the result is cut");
         person.calls("list_devices", json!({}));
         let call = controller.hears_call().await;
-        controller.refuses(&call, 1, &"x".repeat(8000), Value::Null).await;
-        assert_refused(&person.result().await, "too_large", "");
+        controller.refuses(&call, 1, &"x".repeat(7000), Value::Null).await;
+        assert_refused(&person.result().await, "execution_error", &format!("{}... [cut", "x".repeat(3000)));
+    });
+}
+
+/// Nothing that a result consists of is left out without a word.
+#[test]
+fn every_kind_of_content_is_shown_or_named() {
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let image = json!({ "type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png", "annotations": { "priority": 1 } });
+    let named = "[image: image/png, 9 bytes]";
+    let embedded = json!({ "type": "resource", "resource": { "uri": "file:///notes.txt", "mimeType": "text/plain", "text": "Water the plants." } });
+    let blob = json!({ "type": "resource", "resource": { "uri": "file:///a.bin", "blob": "AAAA" } });
+    let link =
+        json!({ "type": "resource_link", "uri": "demo://7", "name": "Resource 7", "mimeType": "text/plain" });
+    let structured = json!({ "result": ["Lamp", "Door"] });
+    let list = json!([text("Lamp"), text("Door")]);
+    for (result, expected, message) in [
+        (json!({ "content": [embedded] }), json!("Water the plants."), Value::Null),
+        (json!({ "content": [blob] }), json!("[resource: file:///a.bin, 3 bytes]"), Value::Null),
+        (
+            json!({ "content": [text("See:"), link] }),
+            json!("See:\n[resource_link: Resource 7, demo://7, text/plain]"),
+            Value::Null,
+        ),
+        (json!({ "content": [text("a"), image] }), json!(format!("a\n{named}")), Value::Null),
+        (json!({ "content": [{ "type": "new" }, 7, { "text": "x" }] }), json!("[new]\n7\nx"), Value::Null),
+        // Beside a structure, the words are for the person; all of them, and what else there is.
+        (
+            json!({ "content": list, "structuredContent": structured }),
+            structured.clone(),
+            json!("Lamp\nDoor"),
+        ),
+        (
+            json!({ "content": [text("{\"a\":1}"), image], "structuredContent": { "a": 1 } }),
+            json!({ "a": 1 }),
+            json!(named),
+        ),
+        // A structure alone.
+        (json!({ "structuredContent": { "a": 1 } }), json!({ "a": 1 }), Value::Null),
+        (json!({ "structuredContent": [1, 2], "content": [] }), json!([1, 2]), Value::Null),
+    ] {
+        story(async |world| {
+            let (mut controller, mut person) = world.connected().await;
+            person.calls("list_devices", json!({}));
+            controller.serves_result(result.clone()).await;
+            let reply = person.result().await;
+            assert_eq!(
+                (&reply["success"], &reply["result"], &reply["message"]),
+                (&json!(true), &expected, &message)
+            );
+            // The same as an error.
+            let mut failed = result.clone();
+            failed["isError"] = json!(true);
+            person.calls("list_devices", json!({}));
+            controller.serves_result(failed).await;
+            let reply = person.result().await;
+            let words = match &expected {
+                Value::String(words) => words.clone(),
+                _ if result["content"].as_array().is_some_and(|items| !items.is_empty()) => String::new(),
+                structure => structure.to_string(),
+            };
+            assert_refused(&reply, "execution_error", &words);
+            assert_ne!(reply["error"], "");
+        });
+    }
+}
+
+#[test]
+fn what_the_controller_objects_to_is_in_a_sentence_for_the_person_too() {
+    story(async |world| {
+        let (mut controller, mut person) = world.connected().await;
+        for (words, message) in [
+            ("Device 'Lmap' not found", "Sorry, that did not work: Device 'Lmap' not found"),
+            ("{\"code\":7}", "Sorry, that did not work."),
+            ("", "Sorry, that did not work."),
+        ] {
+            person.calls("control_zwave_device", on());
+            let content = json!([{ "type": "text", "text": words }]);
+            controller.serves_result(json!({ "content": content, "isError": true })).await;
+            let reply = person.result().await;
+            assert_eq!((&reply["error"], &reply["message"]), (&json!(words), &json!(message)));
+            person.calls("control_zwave_device", on());
+            let call = controller.hears_call().await;
+            controller.refuses(&call, -32602, words, Value::Null).await;
+            let reply = person.result().await;
+            assert_eq!((&reply["error"], &reply["message"]), (&json!(words), &json!(message)));
+        }
+        person.calls("control_zwave_device", on());
+        let call = controller.hears_call().await;
+        controller.refuses(&call, -32602, &"w".repeat(500), Value::Null).await;
+        let message = person.result().await["message"].to_string();
+        assert!(message.contains("Sorry, that did not work: www") && message.contains("ww…"), "{message}");
     });
 }

@@ -55,30 +55,6 @@ fn a_controller_that_refuses_every_version_is_an_attempt_that_failed() {
 }
 
 #[test]
-fn lines_that_are_too_long_are_named_as_the_reason() {
-    story(async |world| {
-        let mut controller = world.controller();
-        let mut person = world.person("ann").await;
-        let long = json!([{ "name": "x", "description": "y".repeat(20_000), "inputSchema": {} }]);
-        controller.greets_with(long.clone()).await;
-        logged("attempt 1 of 3 failed (its answer is longer than a line may be)").await;
-        controller.greets_with(zwave_tools()).await;
-        person.sees_link("ready").await;
-        // A changed list that is too long does not replace the old one.
-        controller.changes_its_tools().await;
-        controller.lists(long).await;
-        logged("its list of tools is too long to be read; the one from before counts").await;
-        let start = Instant::now();
-        person.calls("list_devices", json!({}));
-        controller.serves(&"z".repeat(20_000)).await;
-        let reply = person.result().await;
-        assert_refused(&reply, "too_large", "");
-        assert_contains(&reply["instruction"], "Do not repeat");
-        assert_eq!(start.elapsed(), Duration::from_secs(30));
-    });
-}
-
-#[test]
 fn a_controller_that_restarts_unseen_is_noticed_at_the_next_call() {
     story(async |world| {
         let (mut controller, mut person) = world.connected().await;
@@ -103,7 +79,7 @@ fn tools_that_cannot_be_used_are_left_out_by_name_and_the_rest_works() {
         let mut controller = world.controller();
         let mut person = world.person("ann").await;
         let huge =
-            json!({ "name": "huge", "description": "x".repeat(15_000), "inputSchema": { "type": "object" } });
+            json!({ "name": "huge", "description": "x".repeat(7_000), "inputSchema": { "type": "object" } });
         let good = json!({ "name": "good", "description": "Ä \"q\"", "inputSchema": { "type": "object", "x-odd": "x" } });
         let list = json!([
             a_tool("a.b"),
@@ -309,11 +285,21 @@ fn a_controller_without_a_handshake_is_spoken_to_without_one() {
             |request: &Value| request["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].clone();
         let discover = controller.hears_of("server/discover").await;
         assert_eq!(meta(&discover), "2026-07-28");
-        controller.answers(&discover, about_it(&json!("2026-07-28"))).await;
+        // Who it is stands beside the result.
+        let about = json!({ "name": "discovered", "version": "3" });
+        let result = json!({
+            "resultType": "complete",
+            "supportedVersions": ["2026-07-28"],
+            "capabilities": { "tools": {} },
+            "ttlMs": 0,
+            "cacheScope": "private",
+            "_meta": { "io.modelcontextprotocol/serverInfo": about },
+        });
+        controller.answers(&discover, result).await;
         let list = controller.hears_of("tools/list").await;
         assert_eq!(meta(&list), "2026-07-28");
         controller.answers(&list, json!({ "tools": zwave_tools() })).await;
-        person.sees_link("ready").await;
+        assert_eq!(person.sees_link("ready").await["controller"]["name"], "discovered");
         person.calls("control_zwave_device", on());
         let call = controller.hears_call().await;
         assert_eq!(meta(&call), "2026-07-28");

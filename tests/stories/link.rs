@@ -80,17 +80,78 @@ fn attempts_are_made_when_the_limits_say_so() {
             controller.refuses(&hello, -32000, "not now", Value::Null).await;
         }
         // The numbers are all in `limits`.
-        let mut expected = Vec::new();
-        let mut sum = Duration::ZERO;
-        for delay in limits::LINK_ATTEMPTS.into_iter().chain([limits::LINK_SLOW_RETRY; 2]) {
-            sum += Duration::from(delay);
-            expected.push(sum);
-        }
+        let mut expected = limits::LINK_ATTEMPTS.map(Duration::from).to_vec();
+        expected.extend([1, 2].map(|times| expected[2] + times * Duration::from(limits::LINK_SLOW_RETRY)));
         assert_eq!(at, expected);
         assert_eq!(at[..3], [0, 2000, 6000].map(Duration::from_millis));
         assert_logged("attempt 1 of 3 failed (it refused); again in 2 s");
         assert_logged("attempt 2 of 3 failed (it refused); again in 4 s");
     });
+}
+
+/// spec: gateway-37
+#[test]
+fn a_silent_controller_is_reported_as_missing_before_people_lose_patience() {
+    story(async |world| {
+        let start = Instant::now();
+        let mut person = world.person("ann").await;
+        let mut controller = world.controller();
+        let mut greetings = Vec::new();
+        for seconds in [0, 2, 6] {
+            greetings.push(controller.hears_of("initialize").await);
+            assert_eq!(start.elapsed().as_secs(), seconds);
+        }
+        person.sees_link("degraded").await;
+        assert_eq!(start.elapsed().as_secs(), 8);
+        assert_logged("attempt 1 of 3 failed (no answer); trying again");
+        // It was only slow to start, and answers what it was asked first.
+        sleep(Duration::from_secs(5)).await;
+        for greeting in &greetings {
+            controller.answers(greeting, about_it(&greeting["params"]["protocolVersion"])).await;
+        }
+        controller.lists(zwave_tools()).await;
+        person.sees_link("ready").await;
+        assert!(start.elapsed().as_secs() < 14, "{:?}", start.elapsed());
+        assert_logged("MCP connection succeeded on attempt 3");
+    });
+}
+
+/// What people are told to check is what can be wrong.
+#[test]
+fn a_controller_that_answers_wrongly_is_not_blamed_on_its_wires() {
+    let refuse = json!({ "error": { "code": -32000, "message": "no" } });
+    let old = json!({ "result": { "protocolVersion": "1999-01-01" } });
+    let mut unlisted = about_it(&json!("2025-06-18"));
+    unlisted = json!({ "result": unlisted });
+    for (answer, advice) in [
+        (refuse, "Check: the controller's own log"),
+        (old, "Check: for a newer version of the controller's software"),
+        (unlisted, "it lists its tools in a wrong way"),
+    ] {
+        story(async |world| {
+            let mut controller = world.controller();
+            let mut person = world.person("ann").await;
+            let plays = async {
+                loop {
+                    let request = controller.hears().await;
+                    let mut reply = answer.clone();
+                    if request["method"] == "tools/list" {
+                        reply = json!({ "result": { "tools": 7 } });
+                    }
+                    reply["jsonrpc"] = json!("2.0");
+                    reply["id"] = request["id"].clone();
+                    if !request["id"].is_null() {
+                        controller.says(reply.to_string()).await;
+                    }
+                }
+            };
+            tokio::select! {
+                () = plays => {}
+                notice = person.hears("log") => assert_contains(&notice.json()["text"], advice),
+            }
+            assert_not_logged("RX and TX");
+        });
+    }
 }
 
 /// spec: gateway-36, gateway-39
@@ -147,7 +208,7 @@ fn a_controller_that_never_answers_keeps_nobody_waiting() {
         controller.greets().await;
         person.sees_link("ready").await;
         let mut text = String::new();
-        while !text.contains("connected again, with 2 tools") {
+        while !text.contains("connected again, with 2 tools (attempt ") {
             text = person.hears("log").await.json().to_string();
         }
     });
@@ -227,8 +288,8 @@ fn noise_on_the_line_is_said_and_survived() {
         (b"{\"jsonrpc\":\"1.0\",\"method\":\"x\"}".to_vec(), "not JSON-RPC: {\"jsonrpc\":\"1.0\""),
         (b"[1,2,3]".to_vec(), "not JSON-RPC: [1,2,3]"),
         (b"\x1b[31mred\x07\x1b[0m".to_vec(), "not JSON-RPC:  [31mred"),
-        (vec![b'x'; 100_000], "a line of 100000 bytes, over the 16384 that fit, was skipped"),
-        (vec![0; limits::LINE], "2 lines were too long so far"),
+        (vec![b'x'; 100_000], "not JSON-RPC: xxxxxxxx"),
+        (vec![0; limits::LINE], "not JSON-RPC:      "),
         (b"\r".to_vec(), ""),
         (b"".to_vec(), ""),
     ];

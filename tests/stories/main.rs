@@ -7,6 +7,7 @@ mod endings;
 mod example;
 mod faults;
 mod link;
+mod long_lines;
 mod losses;
 mod mqtt;
 mod questions;

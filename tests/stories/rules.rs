@@ -142,7 +142,7 @@ fn what_is_wrong_with_a_rule_is_said_when_it_is_set() {
             (
                 "rule.q",
                 json!({ "name": "q", "a_member_with_a_very_long_name": 1 }),
-                "The rule cannot be read: a rule has no member 'a_member_with_a_very_lon'",
+                "The rule cannot be read: a rule has no member 'a_member_with_a_very_…'",
             ),
             ("rule.q", json!([]), "The rule cannot be read: the rule must be an object"),
             ("rule.q", json!({ "name": "x" }), "'name' in the rule must be that in the key, after 'rule.'"),

@@ -11,7 +11,7 @@ pub const CLIENT_ID: usize = 64;
 pub const HUB_ID: usize = 32;
 
 /// Nesting of arrays and objects. Schemas of real tools go to about ten; the check costs one bit a level.
-pub const JSON_DEPTH: usize = 32;
+pub const JSON_DEPTH: usize = 64;
 
 /// Schemas inside schemas, and values inside those that are compared. Real tools go to about five; each level
 /// takes some 300 bytes of stack on a board, 6 KiB in all.
@@ -68,9 +68,9 @@ pub const TOOL_NAME: usize = 64;
 /// Tools that can be called: the hub's own and the controller's.
 pub const TOOLS: usize = 64;
 
-/// The descriptions and schemas of the controller's tools: some twenty to forty tools. A controller lists them in a line
-/// or two of [`LINE`] bytes.
-pub const TOOL_TEXTS: usize = 16 * 1024;
+/// The descriptions and schemas of the controller's tools: some twenty to forty tools. A question to a model has room for
+/// less, so more would serve only those who call tools themselves.
+pub const TOOL_TEXTS: usize = 20 * 1024;
 
 /// Arguments of a call to a tool of the controller. Real tools take fewer than ten.
 pub const ARGUMENTS: usize = 64;
@@ -153,8 +153,16 @@ pub const RECONNECT_SETTLED: Duration = Duration::from_secs(30);
 /// How many messages the broker may have sent without an acknowledgement: minimq's Receive Maximum.
 pub const REDELIVERIES: usize = 8;
 
-/// Longest line from the controller. Real controllers list all their tools in one line.
-pub const LINE: usize = 16 * 1024;
+/// What is kept of a line from the controller: one tool of a list, or a result. Lines may be longer; of those, what does not
+/// fit is left out. Real tools take up to 5 KB, and of a result a reply takes [`REPLY`] bytes.
+pub const LINE: usize = 8 * 1024;
+
+/// Nesting in a line from the controller; what is deeper is left out. Less than [`JSON_DEPTH`], since the hub puts results
+/// into its own replies.
+pub const LINE_DEPTH: usize = 48;
+
+/// Bytes that are read from the controller at once: some 20 ms at 115200 baud.
+pub const LINE_READ: usize = 256;
 
 /// The parameters of a call to the controller: the arguments in a request, and the tool's name.
 pub const LINE_OUT: usize = REQUEST + 256;
@@ -162,13 +170,17 @@ pub const LINE_OUT: usize = REQUEST + 256;
 /// To send one line to the controller. At 115200 baud the longest takes half a second.
 pub const LINE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// For the controller to answer one step of the handshake, or a ping.
+/// For the controller to answer a ping or a page of its list, whose every tool extends it, or one of the later greetings.
 pub const LINK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Waits before the attempts to reach the controller; after the last one the link is degraded. An unanswered attempt
-/// takes another [`LINK_TIMEOUT`]. Also the waits after a controller was lost that did not hold.
+/// When the attempts to reach the controller begin, counted from the first. Answered or not, each ends when the next begins.
+/// The pauses between them are also those after a controller was lost that did not hold.
 pub const LINK_ATTEMPTS: [Duration; 3] =
-    [Duration::from_secs(0), Duration::from_secs(2), Duration::from_secs(4)];
+    [Duration::from_secs(0), Duration::from_secs(2), Duration::from_secs(6)];
+
+/// When the last of these attempts is given up and the link is degraded, counted from the first. A person who has just
+/// plugged it in still watches.
+pub const LINK_MISSING: Duration = Duration::from_secs(8);
 
 /// Wait between attempts once the link is degraded, or once a controller was lost again and again.
 pub const LINK_SLOW_RETRY: Duration = Duration::from_secs(30);

@@ -4,6 +4,8 @@ use core::fmt::{self, Display, Write};
 
 use heapless::String;
 
+use crate::limits;
+
 #[cfg(test)]
 mod tests;
 
@@ -92,6 +94,11 @@ pub fn head(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }
 
+/// The beginning of a text for the log, and a mark if there is more of it.
+pub fn quote(text: &str) -> [&str; 2] {
+    [head(text, limits::QUOTE), if text.len() > limits::QUOTE { "…" } else { "" }]
+}
+
 /// As much of a text as fits.
 pub fn clip<const N: usize>(text: &dyn Display) -> String<N> {
     let mut clipped = String::new();
@@ -100,7 +107,7 @@ pub fn clip<const N: usize>(text: &dyn Display) -> String<N> {
     clipped
 }
 
-/// As much of a text as fits, on one line: for the log.
+/// A text on one line, for the log. If it does not fit, its beginning and a mark.
 pub fn one_line<const N: usize>(text: &dyn Display) -> String<N> {
     struct OneLine<'a>(&'a dyn Display);
     impl Display for OneLine<'_> {
@@ -108,7 +115,10 @@ pub fn one_line<const N: usize>(text: &dyn Display) -> String<N> {
             write!(Spaced(f), "{}", self.0)
         }
     }
-    clip(&OneLine(text))
+    let mut line = String::new();
+    // It fits.
+    let _ = Measure::Plain.write_marked(&OneLine(text), N, "…", &mut line);
+    line
 }
 
 /// Writes a space for every control character.
@@ -131,6 +141,18 @@ impl Display for Lossy<'_> {
             f.write_str(chunk.valid())?;
             if chunk.invalid().is_empty() { Ok(()) } else { f.write_char(char::REPLACEMENT_CHARACTER) }
         })
+    }
+}
+
+/// Replaces every byte that is not UTF-8 by a question mark.
+pub fn replace_invalid(bytes: &mut [u8]) {
+    let mut rest = bytes;
+    while let Err(error) = core::str::from_utf8(rest) {
+        let (_, invalid) = rest.split_at_mut_checked(error.valid_up_to()).unwrap_or_default();
+        let length = error.error_len().unwrap_or(invalid.len());
+        let (invalid, after) = invalid.split_at_mut_checked(length).unwrap_or_default();
+        invalid.fill(b'?');
+        rest = after;
     }
 }
 

@@ -5,7 +5,7 @@
 use embassy_time::{Duration, Instant};
 use hub_core::json::{Value, Writer};
 use hub_core::limits;
-use hub_core::link::{Client, Incoming, Line, Lines, LinkState, Outgoing, Reaction};
+use hub_core::link::{Client, Incoming, Lines, LinkState, Message, Outgoing, Piece, Reaction, Retries};
 use hub_core::tool::{Format, Registry};
 use libfuzzer_sys::fuzz_target;
 use support::input::stretch;
@@ -23,21 +23,24 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
     inbox.closed = true;
 
     let mut pauses = pauses.iter().map(|pause| Duration::from_millis(u64::from(*pause) * 100)).cycle();
-    let mut client = Client::new(0);
+    let mut client = Client::new(0, Retries::STANDARD);
     let mut now = Instant::MIN;
     let registry = Box::new(Registry::new());
     let mut lines = Box::new(Lines::new());
     let mut expected = frame(&stream).into_iter();
     loop {
-        while let Some(line) = lines.next_line() {
-            let whole = match line {
-                Line::Whole(line) => {
-                    hear(&mut client, now, line, &registry);
-                    Ok(line)
+        while let Some(piece) = lines.advance() {
+            let message = lines.current();
+            assert!(message.text.len() <= limits::LINE);
+            match piece {
+                Piece::Tool => client.listed_tool(now, message.value().ok(), message.is_cut, &registry),
+                Piece::Line => {
+                    let line = expected.next().expect("a line");
+                    assert_eq!(message.length, line.len());
+                    agree(message, line);
+                    hear(&mut client, now, message.text, &registry);
                 }
-                Line::TooLong { length, .. } => Err(length),
-            };
-            assert_eq!(Some(whole), expected.next());
+            }
             now += pauses.next().unwrap_or_default();
             talk(&mut client, now, &registry);
         }
@@ -55,16 +58,24 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
 });
 
 /// The lines of a stream, by a naive splitter.
-fn frame(stream: &[u8]) -> Vec<Result<&[u8], usize>> {
+fn frame(stream: &[u8]) -> Vec<&[u8]> {
     let mut lines: Vec<_> = stream.split(|byte| *byte == b'\n').collect();
     lines.pop();
-    let whole = |line: &[u8]| match line.len() {
-        length if length >= limits::LINE => Some(Err(length)),
-        _ if matches!(line, [] | [b'\r']) => None,
-        _ => Some(Ok(line.len())),
-    };
-    let without_end = |line: &'_ [u8]| line.strip_suffix(b"\r").map_or(line.len(), <[u8]>::len);
-    lines.into_iter().filter_map(|line| Some(whole(line)?.map(|_| &line[..without_end(line)]))).collect()
+    lines.retain(|line| line.iter().any(|byte| !b" \t\r".contains(byte)));
+    lines
+}
+
+/// A line that fits is whole, unless its list was handed out; one that is JSON still is when it is cut.
+fn agree(message: Message<'_>, line: &[u8]) {
+    let Ok(whole) = serde_json::from_slice::<serde_json::Value>(line) else { return };
+    if !whole.is_object() && !whole.is_array() {
+        return;
+    }
+    message.value().expect("still JSON");
+    let kept: serde_json::Value = serde_json::from_slice(message.text).expect("still JSON");
+    let is_list = |message: &serde_json::Value| message["result"]["tools"].is_array();
+    let has_list = is_list(&whole) || whole.as_array().is_some_and(|batch| batch.iter().any(is_list));
+    assert!(message.is_cut || has_list || kept == whole, "{kept} is not {whole}");
 }
 
 /// Handles a line.

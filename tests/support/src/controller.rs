@@ -52,8 +52,13 @@ impl Controller {
 
     /// Writes a line of anything.
     pub async fn says(&mut self, line: impl AsRef<[u8]>) {
-        self.tx.write_all(line.as_ref()).await.expect("the hub listens");
-        self.tx.write_all(b"\n").await.expect("the hub listens");
+        self.sends(line.as_ref()).await;
+        self.sends(b"\n").await;
+    }
+
+    /// Writes a part of a line.
+    pub async fn sends(&mut self, bytes: &[u8]) {
+        self.tx.write_all(bytes).await.expect("the hub listens");
     }
 
     /// Sends a notification.

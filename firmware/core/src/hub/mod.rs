@@ -153,7 +153,9 @@ impl<'a> Hub<'a> {
         let toolbox = &Toolbox { platform: &platform, store: &store, port, questions, restart: &restart };
         let (rx, tx) = uart;
         let Parts { registry, notices, .. } = *parts;
-        let resources = link::Resources { port, registry, notices, hint: config.controller_hint, seed };
+        let hint = config.controller_hint;
+        let retries = link::Retries::STANDARD;
+        let resources = link::Resources { port, registry, notices, hint, retries, seed };
         let serve = |index| {
             parts.slots.serve(index, async |job: &mut Job| dispatch::answer(job, parts, toolbox).await)
         };

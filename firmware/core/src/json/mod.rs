@@ -1,10 +1,11 @@
-//! JSON as text: a borrowed view of a value, and a writer into a fixed buffer.
+//! JSON as text: a borrowed view of a value, a reader for texts of any length, and a writer into a fixed buffer.
 //!
 //! Arguments, schemas and replies are free-form, so they stay text: [`Value::parse`] checks a whole
 //! document once against RFC 8259, and everything after that is slicing. Nothing is copied or allocated, and
 //! nothing recurses. Written by hand because the pull parsers without `alloc` return events, not the
 //! borrowed slices that let a value pass through the hub untouched.
 
+mod condense;
 mod number;
 mod scan;
 mod shortest;
@@ -17,6 +18,7 @@ mod tests;
 
 use core::fmt;
 
+pub use condense::Condenser;
 pub(crate) use number::read as read_number;
 pub(crate) use shortest::Shortest;
 pub use text::Text;

@@ -37,13 +37,11 @@ impl<'a> Text<'a> {
                 'r' => '\r',
                 't' => '\t',
                 'u' => match hex(&mut rest)? {
-                    high @ 0xD800..0xDC00 => {
-                        // The scan has checked the second half; its `\u` is skipped.
-                        rest.nth(1)?;
-                        let low = hex(&mut rest)?.wrapping_sub(0xDC00) & 0x3FF;
-                        char::from_u32(0x10000 + ((high - 0xD800) << 10 | low))?
-                    }
-                    unit => char::from_u32(unit)?,
+                    high @ 0xD800..0xDC00 => match low_half(&mut rest) {
+                        Some(low) => char::from_u32(0x10000 + ((high - 0xD800) << 10 | low))?,
+                        None => char::REPLACEMENT_CHARACTER,
+                    },
+                    unit => char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER),
                 },
                 itself => itself,
             }),
@@ -74,6 +72,16 @@ impl<'a> Text<'a> {
     pub fn excerpt<const N: usize>(&self) -> heapless::String<N> {
         one_line(self)
     }
+}
+
+/// The second half of a surrogate pair, if it is what follows.
+fn low_half(rest: &mut core::str::Chars<'_>) -> Option<u32> {
+    let mut ahead = rest.clone();
+    let unit =
+        ahead.next().zip(ahead.next()).filter(|next| *next == ('\\', 'u')).and_then(|_| hex(&mut ahead))?;
+    let low = unit.checked_sub(0xDC00).filter(|low| *low < 0x400)?;
+    *rest = ahead;
+    Some(low)
 }
 
 fn hex(rest: &mut core::str::Chars<'_>) -> Option<u32> {

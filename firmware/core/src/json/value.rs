@@ -40,6 +40,11 @@ impl<'a> Value<'a> {
         Ok(Self { text: text.get(start..end).unwrap_or_default() })
     }
 
+    /// A text that was found to be malformed, to look for the part that is not. What it returns may be malformed too.
+    pub(crate) fn unchecked(bytes: &'a [u8]) -> Option<Self> {
+        core::str::from_utf8(bytes.trim_ascii()).ok().map(|text| Self { text })
+    }
+
     /// The text that spells the value.
     pub const fn text(&self) -> &'a str {
         self.text

@@ -186,11 +186,46 @@ impl<'b> Writer<'b> {
         }
     }
 
+    /// Writes JSON text as it came, except for halves of surrogate pairs: other readers refuse the whole text for one.
+    fn push_json(&mut self, text: &str) {
+        let before = self.len;
+        self.push(text.as_bytes());
+        if let Some(written) = self.buffer.get_mut(before..self.len) {
+            mend_surrogates(written);
+        }
+    }
+
     fn push_escaped(&mut self, text: &str) {
         let Ok(()) = escape(text, |piece| {
             self.push(piece.as_bytes());
             Ok::<(), Infallible>(())
         });
+    }
+}
+
+/// Replaces the escape of every half of a surrogate pair by that of U+FFFD, which is as long.
+fn mend_surrogates(json: &mut [u8]) {
+    let mut rest = json;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
+        let (_, escape) = rest.split_at_mut_checked(at).unwrap_or_default();
+        let unit = |digits: &[u8]| match digits {
+            [b'\\', b'u', b'd' | b'D', third, _, _] => Some(third.to_ascii_lowercase()),
+            _ => None,
+        };
+        let is_high = |digits: &[u8]| matches!(unit(digits), Some(b'8'..=b'9' | b'a'..=b'b'));
+        let is_low = |digits: &[u8]| matches!(unit(digits), Some(b'c'..=b'f'));
+        let first = escape.get(..6).unwrap_or_default();
+        let length = match escape.get(6..12) {
+            Some(second) if is_high(first) && is_low(second) => 12,
+            _ if is_high(first) || is_low(first) => {
+                if let Some(digits) = escape.get_mut(2..6) {
+                    digits.copy_from_slice(b"fffd");
+                }
+                6
+            }
+            _ => 2,
+        };
+        rest = escape.get_mut(length..).unwrap_or_default();
     }
 }
 
@@ -322,7 +357,7 @@ impl Encode for usize {
 /// A value passes through as it was written.
 impl Encode for Value<'_> {
     fn encode(&self, writer: &mut Writer<'_>) {
-        writer.push(self.text().as_bytes());
+        writer.push_json(self.text());
     }
 }
 
@@ -330,7 +365,7 @@ impl Encode for Value<'_> {
 impl Encode for Text<'_> {
     fn encode(&self, writer: &mut Writer<'_>) {
         writer.push(b"\"");
-        writer.push(self.escaped().as_bytes());
+        writer.push_json(self.escaped());
         writer.push(b"\"");
     }
 }

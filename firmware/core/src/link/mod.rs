@@ -13,6 +13,7 @@ mod client;
 mod line;
 mod port;
 mod report;
+mod retries;
 mod rpc;
 mod status;
 mod wire;
@@ -21,8 +22,9 @@ mod wire;
 mod tests;
 
 pub use client::{Client, News, Reaction};
-pub use line::{Line, Lines};
+pub use line::{Lines, Message, Piece};
 pub use port::{CallError, Port};
+pub use retries::Retries;
 pub use rpc::{Incoming, Outgoing, RpcError, VERSIONS};
 pub use status::{Controller, LinkState, Loss, Status};
 pub use wire::{Resources, run};

@@ -13,7 +13,7 @@ use embassy_time::with_timeout;
 use super::line::Lines;
 use super::rpc::Incoming;
 use super::status::{Loss, Status};
-use crate::json::{Value, Writer};
+use crate::json::{self, Writer};
 use crate::limits;
 use crate::pending::{Id, IfDropped, Pending, Progress, Slot};
 use crate::tool::Answer;
@@ -35,8 +35,8 @@ pub enum CallError<E> {
     Late,
     /// The request was sent, and the controller left. Whether it was done is unknown.
     Unknown(Loss),
-    /// The request was sent, and no answer came in time, but a line of this many bytes, which is too long to be read.
-    LongAnswer(usize),
+    /// The request was sent, and the answer is malformed. Whether it was done is unknown.
+    Malformed(json::Error),
     /// The request was sent, and no answer came in time. Whether it was done is unknown.
     Silent,
 }
@@ -57,8 +57,6 @@ pub struct Port {
     outbox_lock: Mutex<NoopRawMutex, ()>,
     outbox: Mutex<NoopRawMutex, Outbox>,
     pub(super) lines: Mutex<NoopRawMutex, Lines>,
-    /// The size of a line that was too long, since the last call.
-    skipped: Cell<usize>,
 }
 
 /// The parameters of one call.
@@ -84,7 +82,6 @@ impl Port {
             outbox_lock: Mutex::new(()),
             outbox: Mutex::new(Outbox { text: [0; limits::LINE_OUT], length: 0 }),
             lines: Mutex::new(Lines::new()),
-            skipped: Cell::new(0),
         }
     }
 
@@ -112,7 +109,6 @@ impl Port {
             if !self.is_open.get() {
                 return Err(CallError::Absent);
             }
-            self.skipped.set(0);
             call.queue();
             call.sent().await;
             // The outbox is free for the next call.
@@ -125,25 +121,21 @@ impl Port {
         let id = match with_timeout(limits::TOOL_TIMEOUT, answered).await {
             Ok(answered) => answered?,
             Err(_) if call.is_unsent() => return Err(CallError::Late),
-            Err(_) => {
-                return Err(match self.skipped.get() {
-                    0 => CallError::Silent,
-                    size => CallError::LongAnswer(size),
-                });
-            }
+            Err(_) => return Err(CallError::Silent),
         };
         let lines = self.lines.lock().await;
-        let answer = Value::parse(lines.current()).ok().and_then(|line| {
-            Incoming::all(line).find_map(|message| match message {
+        let line = lines.current();
+        let cut_from = line.is_cut.then_some(line.length);
+        let answer =
+            Incoming::all(line.value().map_err(CallError::Malformed)?).find_map(|message| match message {
                 Incoming::Result { id: Some(answered), result } if answered == id => {
-                    Some(Answer::Result(result))
+                    Some(Answer::Result { result, cut_from })
                 }
                 Incoming::Error { id: Some(answered), error } if answered == id => {
                     Some(Answer::Error(error.message))
                 }
                 _ => None,
-            })
-        });
+            });
         // It was there a moment ago.
         answer.map(read).ok_or(CallError::Unknown(Loss::Unreadable))
     }
@@ -181,11 +173,6 @@ impl Port {
         });
         // Nobody is left to be told of a cancelled call.
         while self.calls.next_abandoned().is_some() {}
-    }
-
-    /// A line of this size was too long to be read. A call that gets no answer reports it.
-    pub(super) fn skipped(&self, size: usize) {
-        self.skipped.set(size);
     }
 
     /// The parameters of the queued call.

@@ -58,7 +58,8 @@ pub(super) fn report(
     recent: &Recent,
     resources: &Resources<'_>,
 ) -> LastNotice {
-    let Resources { registry, notices, hint, .. } = *resources;
+    let Resources { registry, notices, hint, retries, .. } = *resources;
+    let attempts = retries.quick();
     match news {
         News::Ready { attempt, is_doubtful } => {
             if attempt > 1 {
@@ -72,22 +73,25 @@ pub(super) fn report(
             if is_doubtful {
                 return last_notice;
             }
-            notice_return(last_notice, controller, notices)
+            notice_return(last_notice, attempt, controller, notices)
         }
-        News::Holds => notice_return(last_notice, controller, notices),
+        News::Holds { attempt } => notice_return(last_notice, attempt, controller, notices),
         News::Failed { attempt, why, delay } => {
-            warn!(
-                "controller: attempt {} of {} failed ({}); again in {} s",
-                attempt,
-                limits::LINK_ATTEMPTS.len(),
-                why.text(),
-                delay.as_secs()
-            );
+            let why = why.text();
+            match delay.as_secs() {
+                0 => warn!("controller: attempt {} of {} failed ({}); trying again", attempt, attempts, why),
+                wait => {
+                    warn!(
+                        "controller: attempt {} of {} failed ({}); again in {} s",
+                        attempt, attempts, why, wait
+                    )
+                }
+            }
             last_notice
         }
         News::Degraded(why) => {
-            let attempts = limits::LINK_ATTEMPTS.len();
-            let pause = limits::LINK_SLOW_RETRY.as_secs();
+            let pause = retries.slow.as_secs();
+            let hint = why.advice().unwrap_or(hint);
             error!("controller: MCP connection failed after {} attempts", attempts);
             error!("controller:   reason: {}", why.text());
             for line in recent.0.oldest_ordered() {
@@ -128,10 +132,16 @@ pub(super) fn report(
 }
 
 /// Queues the notice that the controller is back, if the last one said that it was gone.
-fn notice_return(last_notice: LastNotice, controller: &Controller, notices: &Notices) -> LastNotice {
+fn notice_return(
+    last_notice: LastNotice,
+    attempt: usize,
+    controller: &Controller,
+    notices: &Notices,
+) -> LastNotice {
     if last_notice != LastNotice::Connected {
         let Controller { name, tools, .. } = controller;
-        let text = format_args!("The controller {name} is connected again, with {tools} tools.");
+        let text =
+            format_args!("The controller {name} is connected again, with {tools} tools (attempt {attempt}).");
         notices.push(Notice::new(Level::Info, text));
     }
     LastNotice::Connected

@@ -83,6 +83,13 @@ impl<'a> Incoming<'a> {
     }
 }
 
+/// The request that a line answers which is not valid JSON, as far as that can be seen.
+pub(super) fn broken_answer(line: &[u8]) -> Option<Id> {
+    let message = Value::unchecked(line)?;
+    let is_answer = message.get("result").is_some() || message.get("error").is_some();
+    message.get("id").filter(|_| is_answer)?.as_i64()?.try_into().ok()
+}
+
 /// A JSON-RPC error.
 #[derive(Clone, Copy, Debug)]
 pub struct RpcError<'a> {

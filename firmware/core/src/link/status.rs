@@ -43,8 +43,6 @@ pub enum Loss {
     Version,
     /// It wants a new handshake: it has restarted.
     Restarted,
-    /// It answers with a line that is too long to be read.
-    TooLong,
     /// Its list of tools is malformed.
     Unlisted,
     /// The line ended.
@@ -65,12 +63,23 @@ impl Loss {
             Self::Refused => "it refused",
             Self::Version => "it speaks another version of MCP",
             Self::Restarted => "it has restarted",
-            Self::TooLong => "its answer is longer than a line may be",
             Self::Unlisted => "its list of tools cannot be read",
             Self::Closed => "the line is closed",
             Self::Unreadable => "the line cannot be read",
             Self::Unwritable => "the line cannot be written",
             Self::Stalled => "the line does not take what is sent",
+        }
+    }
+
+    /// What people should check. None if it is the line.
+    pub const fn advice(self) -> Option<&'static str> {
+        match self {
+            Self::Refused => Some("the controller's own log: the line works, and it answers with an error"),
+            Self::Version => Some("for a newer version of the controller's software, or of the hub's"),
+            Self::Unlisted => {
+                Some("the controller's software: the line works, and it lists its tools in a wrong way")
+            }
+            _ => None,
         }
     }
 }

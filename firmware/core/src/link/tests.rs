@@ -7,22 +7,22 @@ use std::vec::Vec;
 use embassy_time::{Duration, Instant};
 use proptest::prelude::*;
 
-use super::{Client, Incoming, Line, Lines, LinkState, Outgoing, Reaction};
+use super::{Client, Incoming, Lines, LinkState, Loss, Outgoing, Piece, Reaction, Retries};
 use crate::json::Value;
 use crate::limits;
 use crate::tool::Registry;
 
-/// Feeds `bytes` in pieces of the given sizes, and collects the lines as they come out.
-fn frame(bytes: &[u8], mut sizes: impl Iterator<Item = usize>) -> Vec<Result<Vec<u8>, usize>> {
+/// Feeds `bytes` in pieces of the given sizes, and collects the lines as they come out, with the bytes that each had.
+fn frame(bytes: &[u8], mut sizes: impl Iterator<Item = usize>) -> Vec<(Vec<u8>, usize)> {
     let mut lines = Lines::new();
     let mut rest = bytes;
     let mut out = Vec::new();
     loop {
-        while let Some(line) = lines.next_line() {
-            out.push(match line {
-                Line::Whole(line) => Ok(line.to_vec()),
-                Line::TooLong { length, .. } => Err(length),
-            });
+        while let Some(piece) = lines.advance() {
+            assert_eq!(piece, Piece::Line);
+            let line = lines.current();
+            assert_eq!(line.is_cut, line.length > limits::LINE);
+            out.push((line.text.to_vec(), line.length));
         }
         if rest.is_empty() {
             return out;
@@ -37,16 +37,16 @@ fn frame(bytes: &[u8], mut sizes: impl Iterator<Item = usize>) -> Vec<Result<Vec
     }
 }
 
-/// What framing means, the slow and obvious way.
-fn expected(bytes: &[u8]) -> Vec<Result<Vec<u8>, usize>> {
+/// What framing means for lines that are not JSON, the slow and obvious way.
+fn expected(bytes: &[u8]) -> Vec<(Vec<u8>, usize)> {
     let mut lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
     lines.pop();
-    let whole = |line: &&[u8]| match line.len() {
-        length if length >= limits::LINE => Some(Err(length)),
-        _ if matches!(*line, [] | [b'\r']) => None,
-        _ => Some(Ok(line.strip_suffix(b"\r").unwrap_or(line).to_vec())),
+    let kept = |line: &&[u8]| {
+        let text = &line[..line.len().min(limits::LINE)];
+        (text.strip_suffix(b"\r").unwrap_or(text).to_vec(), line.len())
     };
-    lines.iter().filter_map(whole).collect()
+    let is_blank = |line: &[u8]| line.iter().all(|byte| b" \t\r".contains(byte));
+    lines.iter().filter(|line| !is_blank(line)).map(kept).collect()
 }
 
 proptest! {
@@ -62,7 +62,7 @@ proptest! {
     ) {
         let mut bytes = Vec::new();
         for (length, byte, carriage_return) in lines {
-            bytes.resize(bytes.len() + length, if byte == b'\n' { b'x' } else { byte });
+            bytes.resize(bytes.len() + length, if b"\n{[".contains(&byte) { b'x' } else { byte });
             bytes.extend_from_slice(if carriage_return { b"\r\n" } else { b"\n" });
         }
         bytes.extend_from_slice(b"not ended");
@@ -78,7 +78,7 @@ proptest! {
             0u64..20_000,
         ), 0..60),
     ) {
-        let (mut client, registry) = (Client::new(0), Registry::new());
+        let (mut client, registry) = (Client::new(0, Retries::STANDARD), Registry::new());
         let mut now = Instant::MIN;
         for (member, value, id, pause) in messages {
             let mut sends = 0;
@@ -107,7 +107,11 @@ struct Table {
 
 impl Table {
     fn new() -> Self {
-        Self { client: Client::new(0), registry: Registry::new(), now: Instant::MIN, last_id: 0 }
+        Self::with(Retries::STANDARD)
+    }
+
+    fn with(retries: Retries) -> Self {
+        Self { client: Client::new(0, retries), registry: Registry::new(), now: Instant::MIN, last_id: 0 }
     }
 
     /// What the client has to say now.
@@ -189,23 +193,117 @@ fn the_handshake_in_order() {
     assert_eq!((controller.name.as_str(), controller.version.as_str(), controller.tools), ("zw", "9", 3));
 }
 
-#[test]
-fn a_silent_controller_is_tried_three_times_and_then_slowly() {
-    let mut table = Table::new();
-    let mut attempts = Vec::new();
-    while attempts.len() < 5 {
+/// When the first `count` attempts are made, what the state is then, and when the controller is reported as missing.
+fn attempts(table: &mut Table, count: usize, mut answer: impl FnMut(&mut Table)) -> (Vec<u64>, u64) {
+    let (mut attempts, mut missing) = (Vec::new(), None);
+    while attempts.len() < count {
         if !table.says().is_empty() {
-            attempts.push((table.now.as_millis(), table.client.state()));
+            attempts.push(table.now.as_millis());
+            answer(table);
+            table.says();
+        }
+        if table.client.state() == LinkState::Degraded {
+            missing.get_or_insert(table.now.as_millis());
         }
         table.wait_until(table.next_moment());
     }
-    let (t, c, d) = (limits::LINK_TIMEOUT.as_millis(), LinkState::Connecting, LinkState::Degraded);
-    let slow = limits::LINK_SLOW_RETRY.as_millis();
-    let third = 3 * t + 6000;
-    assert_eq!(
-        attempts,
-        [(0, c), (t + 2000, c), (2 * t + 6000, c), (third + slow, d), (third + t + 2 * slow, d)]
-    );
+    (attempts, missing.unwrap())
+}
+
+fn refuse(table: &mut Table) {
+    let id = table.last_id;
+    table.hears(&format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32000,"message":"not now"}}}}"#));
+}
+
+/// spec: gateway-37, gateway-41
+#[test]
+fn attempts_follow_the_schedule_whether_the_controller_refuses_or_is_silent() {
+    const SECOND: Duration = Duration::from_secs(1);
+    const OTHER: Retries = Retries {
+        starts: &[Duration::MIN, SECOND, Duration::from_secs(4), Duration::from_secs(9)],
+        missing: Duration::from_secs(20),
+        slow: Duration::from_secs(7),
+    };
+    let slow_silence = limits::LINK_TIMEOUT.as_secs();
+    for (retries, starts, missing, slow) in
+        [(Retries::STANDARD, &[0, 2, 6][..], 8, 30), (OTHER, &[0, 1, 4, 9], 20, 7)]
+    {
+        let expected = |missing: u64, silence: u64| {
+            let later = [missing + slow, missing + slow + silence + slow];
+            let all: Vec<u64> = starts.iter().copied().chain(later).map(|seconds| seconds * 1000).collect();
+            (all, missing * 1000)
+        };
+        let count = starts.len() + 2;
+        let silent = attempts(&mut Table::with(retries), count, |_| {});
+        assert_eq!(silent, expected(missing, slow_silence));
+        let refused = attempts(&mut Table::with(retries), count, refuse);
+        assert_eq!(refused, expected(*starts.last().unwrap(), 0));
+    }
+}
+
+#[test]
+fn a_slow_controller_may_answer_a_greeting_that_was_given_up() {
+    for answered in 1..=4 {
+        let mut table = Table::new();
+        while table.last_id < 4 {
+            table.says();
+            table.wait_until(table.next_moment());
+        }
+        assert_eq!(table.client.state(), LinkState::Degraded);
+        table.hears(&format!(
+            r#"{{"jsonrpc":"2.0","id":{answered},"result":{{"serverInfo":{{"name":"zw"}}}}}}"#
+        ));
+        let said = table.says();
+        assert!(said[0].contains("initialized") && said[1].contains("tools/list"), "{said:?}");
+        let other = answered % 4 + 1;
+        table
+            .hears(&format!(r#"{{"jsonrpc":"2.0","id":{other},"result":{{"serverInfo":{{"name":"zw"}}}}}}"#));
+        assert!(table.says().is_empty(), "it was greeted already");
+        table.hears(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"tools":[]}}}}"#, table.last_id));
+        assert_eq!((table.client.state(), table.client.controller().name.as_str()), (LinkState::Ready, "zw"));
+    }
+}
+
+#[test]
+fn a_controller_that_was_never_greeted_cannot_answer() {
+    let mut table = Table::new();
+    table.become_ready();
+    table.client.lost(table.now, Loss::Closed, &table.registry);
+    table.says();
+    table.hears(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    assert!(table.says().is_empty(), "an answer from before the line was lost");
+}
+
+#[test]
+fn a_list_may_take_its_time_as_long_as_tools_come() {
+    let mut table = Table::new();
+    table.says();
+    table.hears(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    table.says();
+    for tool in 0..20 {
+        table.wait_until(tool * (limits::LINK_TIMEOUT.as_millis() - 1));
+        let text = format!(r#"{{"name":"t{tool}"}}"#);
+        let tool = Value::parse(text.as_bytes()).ok();
+        table.client.listed_tool(table.now, tool, false, &table.registry);
+        assert!(table.says().is_empty());
+    }
+    table.hears(r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}"#);
+    assert_eq!((table.client.state(), table.client.controller().tools), (LinkState::Ready, 20));
+}
+
+#[test]
+fn a_late_list_is_not_taken_for_the_one_that_was_asked_for() {
+    let mut table = Table::new();
+    table.become_ready();
+    table.hears(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    table.says();
+    let asked = table.last_id;
+    table.client.listed_tool(table.now, Value::parse(b"{\"name\":\"old\"}").ok(), false, &table.registry);
+    table.hears(r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}"#);
+    table.hears(&format!(r#"{{"jsonrpc":"2.0","id":{asked},"result":{{"tools":[]}}}}"#));
+    assert!(table.says()[0].contains("tools/list"), "it is asked for again, to be sure");
+    table.hears(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"tools":[]}}}}"#, table.last_id));
+    assert_eq!((table.client.state(), table.client.controller().tools), (LinkState::Ready, 0));
 }
 
 #[test]

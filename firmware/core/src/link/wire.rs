@@ -6,10 +6,11 @@ use embedded_io_async::{Read, Write};
 use heapless::Vec;
 
 use super::client::{Client, News, Reaction};
-use super::line::{Line, Lines};
+use super::line::{Lines, Message, Piece};
 use super::port::Port;
 use super::report::{LastNotice, Recent, report};
-use super::rpc::{Incoming, Outgoing, call_pieces};
+use super::retries::Retries;
+use super::rpc::{self, Incoming, Outgoing, call_pieces};
 use super::status::Loss;
 use crate::json::{Overflow, Value};
 use crate::limits;
@@ -31,20 +32,21 @@ pub struct Resources<'a> {
     pub notices: &'a Notices,
     /// What people should check when the controller is not reached.
     pub hint: &'a str,
+    /// When the controller is tried again.
+    pub retries: Retries,
     /// Differs from one start to the next.
     pub seed: u64,
 }
 
 /// Runs the link for ever, whatever the line does.
 pub async fn run<R: Read, W: Write>(mut rx: R, tx: W, resources: &Resources<'_>) -> ! {
-    let Resources { port, seed, .. } = *resources;
+    let Resources { port, retries, seed, .. } = *resources;
     let mut wire = Wire {
         resources,
-        client: Client::new(seed),
+        client: Client::new(seed, retries),
         writer: LineWriter { tx, torn: false, own: [0; limits::LINE_OWN] },
         recent: Recent::new(),
         noise: 0,
-        too_long: 0,
         last_notice: LastNotice::Connected,
     };
     port.lines.lock().await.clear();
@@ -84,8 +86,6 @@ struct Wire<'a, W> {
     recent: Recent,
     /// Lines that were not JSON-RPC, since the controller was last reached.
     noise: u32,
-    /// Lines that were too long, since the controller was last reached.
-    too_long: u32,
     last_notice: LastNotice,
 }
 
@@ -126,59 +126,56 @@ impl<W: Write> Wire<'_, W> {
         let Resources { port, .. } = *self.resources;
         let mut lines = port.lines.lock().await;
         let received =
-            select3(next_line(&mut lines, rx), Timer::at(self.client.deadline()), port.calls.due()).await;
+            select3(next_piece(&mut lines, rx), Timer::at(self.client.deadline()), port.calls.due()).await;
         match received {
-            Either3::First(Ok(Line::Whole(line))) => self.read(line).await,
-            Either3::First(Ok(Line::TooLong { length, is_json })) => {
-                self.too_long = self.too_long.saturating_add(1);
-                if self.too_long == 1 {
-                    warn!(
-                        "controller: a line of {} bytes, over the {} that fit, was skipped; more of them are not logged",
-                        length,
-                        limits::LINE
-                    );
-                } else {
-                    debug!("controller: {} lines were too long so far", self.too_long);
-                }
-                self.recent.add(b"(a line that is too long)");
-                if is_json {
-                    port.skipped(length);
-                    self.client.noticed_long_line();
-                }
+            Either3::First(Ok(Piece::Tool)) => {
+                let Message { text, is_cut, .. } = lines.current();
+                let tool = Value::parse(text).ok();
+                self.client.listed_tool(Instant::now(), tool, is_cut, self.resources.registry);
                 LineEvent::Nothing
             }
+            Either3::First(Ok(Piece::Line)) => self.read(lines.current()).await,
             Either3::First(Err(why)) => LineEvent::End(why),
             Either3::Second(()) | Either3::Third(()) => LineEvent::Nothing,
         }
     }
 
     /// Handles the messages in a line.
-    async fn read(&mut self, line: &[u8]) -> LineEvent {
+    async fn read(&mut self, line: Message<'_>) -> LineEvent {
+        let Resources { port, registry, .. } = *self.resources;
         let mut answers = Vec::new();
+        let Ok(value) = Value::parse(line.text) else {
+            // Nobody should wait for an answer that has come, even if it cannot be read.
+            let answer = rpc::broken_answer(line.text).filter(|id| port.calls.sent(*id).is_some());
+            answers.extend(answer);
+            self.log_noise(line.text);
+            return LineEvent::Answers(answers);
+        };
+        if line.is_cut {
+            debug!("controller: a line of {} bytes was cut to {}", line.length, line.text.len());
+        }
         let mut is_message = false;
-        if let Ok(value) = Value::parse(line) {
-            for message in Incoming::all(value) {
-                is_message = true;
-                match self.client.receive(Instant::now(), message, self.resources.registry) {
-                    Reaction::Done => {}
-                    Reaction::Reply(reply) => {
-                        if let Err(why) = self.writer.write(reply).await {
-                            self.lost(why);
-                            break;
-                        }
+        for message in Incoming::all(value) {
+            is_message = true;
+            match self.client.receive(Instant::now(), message, registry) {
+                Reaction::Done => {}
+                Reaction::Reply(reply) => {
+                    if let Err(why) = self.writer.write(reply).await {
+                        self.lost(why);
+                        break;
                     }
-                    // There is room for as many as there are calls.
-                    Reaction::Answer(id) if self.resources.port.calls.sent(id).is_some() => {
-                        let _ = answers.push(id);
-                    }
-                    Reaction::Answer(id) => {
-                        debug!("controller: an answer to request {}, which nobody waits for", id);
-                    }
+                }
+                // There is room for as many as there are calls.
+                Reaction::Answer(id) if port.calls.sent(id).is_some() => {
+                    let _ = answers.push(id);
+                }
+                Reaction::Answer(id) => {
+                    debug!("controller: an answer to request {}, which nobody waits for", id);
                 }
             }
         }
         if !is_message {
-            self.log_noise(line);
+            self.log_noise(line.text);
         }
         LineEvent::Answers(answers)
     }
@@ -215,26 +212,27 @@ impl<W: Write> Wire<'_, W> {
                 News::Ready { .. } => {
                     port.open();
                     self.noise = 0;
-                    self.too_long = 0;
                     self.recent.clear();
                 }
-                News::Holds => {}
+                News::Holds { .. } => {}
                 News::Failed { why, .. } | News::Lost { why, .. } | News::Degraded(why) => port.close(why),
             }
         }
     }
 }
 
-/// The next line. Dropping the future loses nothing.
-async fn next_line<'l, R: Read>(lines: &'l mut Lines, rx: &mut R) -> Result<Line<'l>, Loss> {
-    while !lines.has_line() {
+/// What comes next. Dropping the future loses nothing.
+async fn next_piece<R: Read>(lines: &mut Lines, rx: &mut R) -> Result<Piece, Loss> {
+    loop {
+        if let Some(piece) = lines.advance() {
+            return Ok(piece);
+        }
         match rx.read(lines.room()).await {
             Ok(0) => return Err(Loss::Closed),
             Ok(count) => lines.commit(count),
             Err(_) => return Err(Loss::Unreadable),
         }
     }
-    lines.next_line().ok_or(Loss::Closed)
 }
 
 /// Writes whole lines.

@@ -5,29 +5,20 @@ use core::pin::{Pin, pin};
 
 use embassy_time::{Instant, with_timeout};
 
+use super::answer::Answer;
 use super::definition::Implementation;
-use super::input_required::InputRequired;
-use super::names::{TooMany, normalise};
+use super::names::{TooMany, distinct, normalise};
 use super::outcome::{ErrorType, Failure, Success};
 use super::registry::Name;
 use super::{Registry, Tool};
-use crate::json::{Kind, Text, Value, Writer};
+use crate::json::{Value, Writer};
 use crate::limits;
 use crate::log::{debug, error, info, trace, warn};
 use crate::schema::{self, Unknown};
-use crate::text::{Measure, head};
+use crate::text::quote;
 
 /// Room that a reply needs after the result. A tool whose result is a list stops before it.
 pub(crate) const EPILOGUE: usize = 2 * limits::OUTCOME_TEXT + limits::TOOL_NAME + limits::TRANSACTION + 128;
-
-/// The controller's answer to a call.
-#[derive(Clone, Copy, Debug)]
-pub enum Answer<'a> {
-    /// MCP's `CallToolResult`.
-    Result(Value<'a>),
-    /// A JSON-RPC error, with its message.
-    Error(Option<Text<'a>>),
-}
 
 /// Runs the implementations of tools.
 #[allow(async_fn_in_trait, reason = "the hub runs in one task: its futures need not be Send")]
@@ -109,19 +100,16 @@ pub async fn execute<H: Handlers>(
                 failure.instructing("It was done; do not repeat the call. Ask for less, if you can."),
             ))
         }
-        Err(CallFailure::Written) if reply.room() < EPILOGUE => {
-            let words = format_args!("'{name}' failed, and what the controller says is too long to send");
-            Err(CallFailure::Unwritten(Failure::new(ErrorType::TooLarge, words)))
-        }
         called => called,
     };
     let milliseconds = start.elapsed().as_millis();
-    let arguments = head(arguments.text(), limits::QUOTE);
+    let [arguments, more] = quote(arguments.text());
     match &outcome {
         Ok(success) => {
-            let result = head(reply.since(before), limits::QUOTE);
+            let result = reply.since(before);
             let result = result.strip_prefix("\"success\":true,\"result\":").unwrap_or(result);
-            info!("tool {} {} in {} ms: {}", name.as_str(), arguments, milliseconds, result);
+            let [result, rest] = quote(result);
+            info!("tool {} {}{} in {} ms: {}{}", name.as_str(), arguments, more, milliseconds, result, rest);
             success.write(reply);
         }
         Err(fault) => {
@@ -130,7 +118,7 @@ pub async fn execute<H: Handlers>(
                 failure.write(reply);
                 error!("Tool {} failed: {}", name.as_str(), failure.error.as_str());
             }
-            info!("tool {} {} in {} ms: failed", name.as_str(), arguments, milliseconds);
+            info!("tool {} {}{} in {} ms: failed", name.as_str(), arguments, more, milliseconds);
         }
     }
     let execution = Execution { name: name.clone(), success: outcome.is_ok(), milliseconds };
@@ -144,7 +132,7 @@ pub async fn execute<H: Handlers>(
 
 /// A call that did not succeed.
 #[expect(clippy::large_enum_variant, reason = "it is looked at once, where it is made")]
-enum CallFailure {
+pub(super) enum CallFailure {
     /// Not in the reply yet.
     Unwritten(Failure),
     /// In the reply and the log already, since its text may be long.
@@ -210,8 +198,8 @@ impl Call<'_, '_> {
 
     fn mock(&mut self, response: &str) -> Result<Success, CallFailure> {
         let name = self.name;
-        let arguments = head(self.arguments.text(), limits::QUOTE);
-        debug!("tool {} is a mock; its arguments {} are not used", name.as_str(), arguments);
+        let [arguments, more] = quote(self.arguments.text());
+        debug!("tool {} is a mock; its arguments {}{} are not used", name.as_str(), arguments, more);
         let response = Value::parse(response.as_bytes())
             .map_err(|error| Failure::failed(format_args!("The mock of '{name}' is broken: {error}")))?;
         self.reply.field("success", true);
@@ -239,92 +227,9 @@ impl Call<'_, '_> {
             });
             composed.unwrap_or_else(|| Err(gone(name)))
         };
-        let success = handlers.call(compose, |answer| self.read(answer)).await??;
+        let success = handlers.call(compose, |answer| answer.write(name, self.reply)).await??;
         trace!("Tool {} completed successfully", name.as_str());
         Ok(success)
-    }
-
-    /// Writes the controller's answer into the reply.
-    fn read(&mut self, answer: Answer<'_>) -> Result<Success, CallFailure> {
-        match answer {
-            Answer::Error(Some(message)) => {
-                self.refused(|reply| reply.value(message));
-                Err(CallFailure::Written)
-            }
-            Answer::Error(None) => {
-                Err(Failure::failed(format_args!("The controller reports an error without a word")).into())
-            }
-            Answer::Result(result) => {
-                match result.get("resultType").and_then(|kind| kind.as_text()) {
-                    Some(kind) if kind == *"input_required" => {
-                        let wanted = InputRequired(result);
-                        self.refused(|reply| wanted.write_error(reply));
-                        wanted.write_guidance(self.reply);
-                        return Err(CallFailure::Written);
-                    }
-                    // MCP has results to come that are no results yet.
-                    Some(kind) if kind != *"complete" => return Err(unknown_kind(&kind).into()),
-                    _ => {}
-                }
-                let content = result.get("content").unwrap_or(Value::NULL);
-                if result.get("isError").is_some_and(|is_error| is_error.text() == "true") {
-                    self.refused(|reply| reply.value(format_args!("{}", ContentText(content))));
-                    return Err(CallFailure::Written);
-                }
-                self.reply.field("success", true);
-                let structured = result.get("structuredContent").filter(|value| value.kind() == Kind::Object);
-                if let Some(structured) = structured {
-                    let before = self.reply.mark();
-                    self.reply.field("result", structured);
-                    if self.reply.room() >= EPILOGUE {
-                        return Ok(spoken(content));
-                    }
-                    // The words may be shorter.
-                    self.reply.rewind(before);
-                }
-                self.reply.field("result", format_args!("{}", ContentText(content)));
-                Ok(Success::PLAIN)
-            }
-        }
-    }
-
-    /// Writes and logs an error of the controller's, whose text `error` writes.
-    fn refused(&mut self, error: impl FnOnce(&mut Writer<'_>)) {
-        self.reply.field("success", false);
-        self.reply.key("error");
-        let before = self.reply.mark();
-        error(self.reply);
-        let words = head(self.reply.since(before), limits::QUOTE).trim_matches('"');
-        error!("Tool {} failed: {}", self.name.as_str(), words);
-        self.reply.field("error_type", ErrorType::ExecutionError.as_str());
-    }
-}
-
-/// The controller answered with another kind of result than MCP had when this was written.
-fn unknown_kind(kind: &Text<'_>) -> Failure {
-    let kind = kind.excerpt::<{ limits::QUOTE }>();
-    let words = format_args!(
-        "The controller answered with a result of the kind '{kind}', which the hub does not know: whether it was done is \
-         unknown"
-    );
-    Failure::new(ErrorType::OutcomeUnknown, words)
-        .instructing("Do not repeat the call. Look at the state of the device first, or ask the person.")
-}
-
-/// The message for the person beside a structured result: its text, unless that repeats the JSON.
-fn spoken(content: Value<'_>) -> Success {
-    let mut texts = content.items().filter_map(|item| item.get("text")?.as_text());
-    let is_json = |text: &Text<'_>| {
-        text.chars().find(|next| !next.is_whitespace()).is_some_and(|next| matches!(next, '{' | '['))
-    };
-    match texts.next() {
-        Some(text) if !is_json(&text) => {
-            let mut words = heapless::String::new();
-            // It fits.
-            let _ = Measure::Plain.write_marked(&text, limits::OUTCOME_TEXT - 1, "…", &mut words);
-            Success { message: Some(words), ..Success::PLAIN }
-        }
-        _ => Success::PLAIN,
     }
 }
 
@@ -348,16 +253,22 @@ fn translate(tool: &Tool<'_>, arguments: Value<'_>, out: &mut Writer<'_>) -> Res
     }
     let translated = out.since(before);
     if differs {
-        info!(
-            "tool {}: {} -> {}",
-            tool.name,
-            head(arguments.text(), limits::QUOTE),
-            head(translated, limits::QUOTE)
-        );
+        let [from, more] = quote(arguments.text());
+        let [to, rest] = quote(translated);
+        info!("tool {}: {}{} -> {}{}", tool.name, from, more, to, rest);
     }
     let translated = Value::parse(translated.as_bytes()).map_err(|error| {
         Failure::failed(format_args!("The arguments of '{}' are broken: {error}", tool.name))
     })?;
+    if differs && out.since(before).len() > limits::QUOTE {
+        // The line above may not show them.
+        for ((from, _), (to, _)) in distinct(arguments).zip(translated.members()) {
+            if from != to {
+                let [from, to] = [from, to].map(|name| name.excerpt::<{ limits::TOOL_NAME }>());
+                info!("tool {}: {} -> {}", tool.name, from.as_str(), to.as_str());
+            }
+        }
+    }
     fits(tool, schema, translated)
 }
 
@@ -392,24 +303,6 @@ impl fmt::Display for List<'_> {
         for (index, name) in self.0.items().filter_map(|item| item.as_text()).enumerate() {
             let comma = if index > 0 { ", " } else { "" };
             write!(f, "{comma}{name}")?;
-        }
-        Ok(())
-    }
-}
-
-/// The texts of MCP's content, a line each. Of what is not text, only the type.
-struct ContentText<'a>(Value<'a>);
-
-impl fmt::Display for ContentText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, item) in self.0.items().enumerate() {
-            let text = |name| item.get(name).and_then(|text| text.as_text());
-            let separator = if index > 0 { "\n" } else { "" };
-            match (text("text"), text("type")) {
-                (Some(text), _) => write!(f, "{separator}{text}")?,
-                (None, Some(kind)) => write!(f, "{separator}[{kind}]")?,
-                (None, None) => {}
-            }
         }
         Ok(())
     }

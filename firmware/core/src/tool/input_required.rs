@@ -2,7 +2,6 @@
 
 use core::fmt;
 
-use super::execute::EPILOGUE;
 use crate::json::{Value, Writer};
 use crate::limits;
 use crate::text::Measure;
@@ -15,13 +14,6 @@ const INSTRUCTION: &str =
 pub(super) struct InputRequired<'a>(pub(super) Value<'a>);
 
 impl InputRequired<'_> {
-    /// As the error: as much as the reply has room for.
-    pub(super) fn write_error(&self, reply: &mut Writer<'_>) {
-        // Once for what follows it, and once for the end of the reply.
-        let room = reply.room().saturating_sub(2 * EPILOGUE);
-        reply.value(format_args!("{}", Marked(self, room)));
-    }
-
     /// What the person and the model hear.
     pub(super) fn write_guidance(&self, reply: &mut Writer<'_>) {
         reply.field("message", format_args!("{}", Marked(self, limits::OUTCOME_TEXT)));

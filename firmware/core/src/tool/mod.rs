@@ -4,6 +4,7 @@
 //! shown to people and models as text ([`describe`]) or as a provider's JSON ([`Format`]), and called through
 //! [`execute`], which looks it up, checks the arguments, runs it in bounded time and writes the result object.
 
+mod answer;
 mod definition;
 mod describe;
 mod execute;
@@ -14,10 +15,11 @@ mod outcome;
 mod registry;
 mod texts;
 
+pub use answer::Answer;
 pub use definition::{DeclaredTools, Example, Hints, Implementation, Tool};
 pub use describe::describe;
 pub(crate) use execute::EPILOGUE;
-pub use execute::{Answer, Execution, Handlers, execute};
+pub use execute::{Execution, Handlers, execute};
 pub use format::{Format, is_listed};
 pub use names::{TooMany, normalise};
 pub use outcome::{ErrorType, Failure, Success};

@@ -31,11 +31,7 @@ pub fn normalise(
     let table = MAPPED.iter().find(|(name, _)| *name == tool).map_or(&[][..], |(_, pairs)| pairs);
     let mut differs = false;
     out.object(|out| {
-        for (index, (name, value)) in arguments.members().enumerate() {
-            // Of several with one name the last is valid, in the check and at the controller.
-            if arguments.members().skip(index + 1).any(|(later, _)| later == name) {
-                continue;
-            }
+        for (name, value) in distinct(arguments) {
             // By another argument that becomes the same, or that is the same and may have to stay.
             let is_taken = |other: Text<'_>| {
                 let becomes = renamed(table, other).eq(renamed(table, name));
@@ -54,6 +50,14 @@ pub fn normalise(
         }
     });
     Ok(differs)
+}
+
+/// The arguments, each once: of several with one name the last is valid, in the check and at the controller.
+pub(super) fn distinct(arguments: Value<'_>) -> impl Iterator<Item = (Text<'_>, Value<'_>)> {
+    arguments.members().enumerate().filter_map(move |(index, (name, value))| {
+        let is_last = arguments.members().skip(index + 1).all(|(later, _)| later != name);
+        is_last.then_some((name, value))
+    })
 }
 
 /// The name by the table, or else `new_parameter_name` as `newParameterName`. Underscores stay at the ends, and where no

@@ -44,6 +44,8 @@ pub enum LeftOut {
     Schema,
     /// It runs only as a task of MCP's, which is asked for its result later.
     Task,
+    /// It is longer than [`limits::LINE`].
+    Long,
     /// There are as many tools as there can be.
     Count,
     /// Its texts do not fit beside those of the others.
@@ -58,8 +60,9 @@ impl LeftOut {
             Self::Taken => "the hub has a tool of that name itself",
             Self::Schema => "its schema is not an object",
             Self::Task => "it runs only as a task, and the hub waits for results",
+            Self::Long => "its description and schema are longer than the hub can read",
             Self::Count => "there are too many tools",
-            Self::Texts => "its description and schema are too long to keep",
+            Self::Texts => "its description and schema do not fit beside those of the other tools",
         }
     }
 }

@@ -43,14 +43,11 @@ pub(super) fn explain(error: CallError<Failure>) -> Failure {
         )
         .saying(format_args!("I lost the controller and do not know whether that was done. Please check."))
         .instructing(DO_NOT_REPEAT),
-        CallError::LongAnswer(size) => Failure::new(
-            ErrorType::TooLarge,
-            format_args!(
-                "The controller answered with a line of {size} bytes, more than the hub can read ({}): whether it was done \
-                 is unknown. It is not sent again",
-                limits::LINE
-            ),
+        CallError::Malformed(error) => Failure::new(
+            ErrorType::OutcomeUnknown,
+            format_args!("The controller's answer cannot be read: {error}. Whether it was done is unknown. It is not sent again"),
         )
+        .saying(format_args!("I do not understand the controller's answer, and do not know whether that was done. Please check."))
         .instructing(DO_NOT_REPEAT),
         CallError::Silent => Failure::new(
             ErrorType::Timeout,

@@ -60,11 +60,14 @@ impl Client {
                 None => debug!("controller: it does not name its version of MCP; assuming {}", offered),
             }
         }
-        let server = result.get("serverInfo");
+        // Without a handshake it is beside the result.
+        let beside = || result.get("_meta").and_then(|meta| meta.get("io.modelcontextprotocol/serverInfo"));
+        let server = result.get("serverInfo").or_else(beside);
         let text = |name| {
             let text = server.and_then(|server| server.get(name)).and_then(|value| value.as_text());
             text.map(|text| text.excerpt()).unwrap_or_default()
         };
+        self.first_greeting = None;
         self.controller = Controller { name: text("name"), version: text("version"), ..Controller::UNKNOWN };
         self.list();
         if !self.is_stateless() {
@@ -78,6 +81,7 @@ impl Client {
         if let Some(dialect) = self.dialect.wanted(error) {
             info!("controller: \"{}\"; trying another version of MCP", words.as_str());
             self.dialect = dialect;
+            self.first_greeting = None;
             self.phase = Phase::Waiting { until: now };
         } else {
             warn!("controller: refuses with \"{}\"", words.as_str());

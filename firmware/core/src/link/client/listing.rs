@@ -15,6 +15,8 @@ use crate::tool::{Discovered, Hints, LeftOut, Registry};
 /// A list of tools that is being received.
 #[derive(Debug)]
 pub(super) struct Listing {
+    /// A tool or a page of it has come.
+    has_begun: bool,
     pages: u8,
     left_out: usize,
     /// Where the last page ended.
@@ -24,7 +26,8 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    pub(super) const NEW: Self = Self { pages: 0, left_out: 0, cursor: None, is_stale: false };
+    pub(super) const NEW: Self =
+        Self { has_begun: false, pages: 0, left_out: 0, cursor: None, is_stale: false };
 }
 
 impl Client {
@@ -49,16 +52,32 @@ impl Client {
         self.phase = Phase::Unlisted;
     }
 
-    /// A page came.
+    /// A tool of the list came, before the page it is on is complete. `None` if it cannot be read; `is_cut` if something of
+    /// it is missing.
+    pub fn listed_tool(&mut self, now: Instant, tool: Option<Value<'_>>, is_cut: bool, registry: &Registry) {
+        let Phase::Listing { until, .. } = &mut self.phase else { return };
+        *until = (now + limits::LINK_TIMEOUT).max(*until);
+        self.listing_begins(registry);
+        if !tool.is_some_and(|tool| register(tool, is_cut, registry)) {
+            self.listing.left_out = self.listing.left_out.saturating_add(1);
+        }
+    }
+
+    fn listing_begins(&mut self, registry: &Registry) {
+        if !core::mem::replace(&mut self.listing.has_begun, true) {
+            registry.list_begins();
+        }
+    }
+
+    /// A page is complete.
     pub(super) fn listed(&mut self, now: Instant, result: Value<'_>, registry: &Registry) {
         let Some(tools) = result.get("tools").filter(|tools| tools.kind() == Kind::Array) else {
             return self.lost(now, Loss::Unlisted, registry);
         };
+        self.listing_begins(registry);
         let listing = &mut self.listing;
-        if listing.pages == 0 {
-            registry.list_begins();
-        }
-        let left_out = tools.items().filter(|tool| !register(*tool, registry)).count();
+        // Most tools came one by one; what is left is not even an object.
+        let left_out = tools.items().filter(|tool| !register(*tool, false, registry)).count();
         listing.left_out = listing.left_out.saturating_add(left_out);
         listing.pages = listing.pages.saturating_add(1);
         let more = result.get("nextCursor").and_then(|cursor| cursor.as_text());
@@ -81,7 +100,7 @@ impl Client {
     pub(super) fn listing_refused(&mut self, now: Instant, error: &RpcError<'_>, registry: &Registry) {
         if error.code == Some(rpc::METHOD_NOT_FOUND) && self.listing.pages == 0 {
             warn!("controller: it has no tools at all");
-            registry.list_begins();
+            self.listing_begins(registry);
             self.ready(now, registry);
         } else {
             warn!("controller: refuses with \"{}\"", error.words().as_str());
@@ -95,8 +114,7 @@ impl Client {
         self.controller.tools = registry.list_ends();
         self.controller.left_out = self.listing.left_out;
         if !self.is_listed {
-            let attempt = self.failures.saturating_add(1);
-            self.news = Some(News::Ready { attempt, is_doubtful: self.short_lives > 0 });
+            self.news = Some(News::Ready { attempt: self.attempt, is_doubtful: self.short_lives > 0 });
             self.ready_since = now;
             self.recheck_after = limits::LINK_TIMEOUT;
         }
@@ -107,8 +125,8 @@ impl Client {
     }
 }
 
-/// Registers one tool of the list. Logs and returns `false` if it is left out.
-fn register(tool: Value<'_>, registry: &Registry) -> bool {
+/// Registers one tool of the list. Logs and returns `false` if it is left out, as one that `is_cut` is.
+fn register(tool: Value<'_>, is_cut: bool, registry: &Registry) -> bool {
     let text = |name| tool.get(name).and_then(|value| value.as_text());
     let Some(name) = text("name") else {
         warn!("controller: a tool without a name is left out");
@@ -130,7 +148,11 @@ fn register(tool: Value<'_>, registry: &Registry) -> bool {
     let discovered = Discovered { name, description, schema: tool.get("inputSchema"), hints };
     let task = tool.get("execution").and_then(|execution| execution.get("taskSupport")?.as_text());
     let is_task = task.is_some_and(|support| support == *"required");
-    let registered = if is_task { Err(LeftOut::Task) } else { registry.learn(discovered) };
+    let registered = match (is_cut, is_task) {
+        (true, _) => Err(LeftOut::Long),
+        (_, true) => Err(LeftOut::Task),
+        _ => registry.learn(discovered),
+    };
     if let Err(why) = registered {
         let name = name.excerpt::<{ limits::QUOTE }>();
         warn!("controller: its tool {} is left out: {}", name.as_str(), why.text());

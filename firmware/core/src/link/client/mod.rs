@@ -3,11 +3,14 @@
 mod greeting;
 mod listing;
 
+use core::cmp::Ordering;
+
 use embassy_time::{Duration, Instant};
 use heapless::String;
 
 use self::greeting::Dialect;
 use self::listing::Listing;
+use super::retries::Retries;
 use super::rpc::{Incoming, Outgoing, RpcError};
 use super::status::{Controller, LinkState, Loss};
 use crate::json::{Text, Value};
@@ -23,14 +26,20 @@ use crate::tool::Registry;
 /// or for [`deadline`](Self::deadline), whichever is first; begin again.
 #[derive(Debug)]
 pub struct Client {
+    retries: Retries,
     phase: Phase,
     dialect: Dialect,
     /// Attempts that failed since the controller was last reached.
     failures: usize,
+    /// When the last attempt began.
+    attempted: Instant,
+    /// The first greeting that was never answered. A slow controller may still answer it, or one that followed.
+    first_greeting: Option<Id>,
     /// Connections in a row that did not hold.
     short_lives: u8,
-    /// When the controller became ready.
+    /// When the controller became ready, and at which attempt.
     ready_since: Instant,
+    attempt: usize,
     last_id: Id,
     controller: Controller,
     /// The controller's tools have been listed since it was greeted.
@@ -42,8 +51,6 @@ pub struct Client {
     recheck_after: Duration,
     /// Changed lists that were asked for without a pause.
     relists: u8,
-    /// A line that was too long came since the last request.
-    has_long_line: bool,
     /// The list has changed, and is asked for after a pause.
     is_outdated: bool,
     news: Option<News>,
@@ -78,7 +85,10 @@ pub enum News {
         delay: Duration,
     },
     /// The controller has been ready for [`limits::LINK_HOLD`], after connections that were not.
-    Holds,
+    Holds {
+        /// At which attempt it was reached.
+        attempt: usize,
+    },
 }
 
 /// What to do about a message.
@@ -116,8 +126,12 @@ enum Phase {
 impl Client {
     /// Makes its first attempt at once. Its numbers begin at a random place, which `seed` decides: a late answer to what a
     /// hub asked before it restarted must not match.
-    pub const fn new(seed: u64) -> Self {
+    pub const fn new(seed: u64, retries: Retries) -> Self {
         Self {
+            retries,
+            attempted: Instant::MIN,
+            first_greeting: None,
+            attempt: 0,
             phase: Phase::Waiting { until: Instant::MIN },
             dialect: Dialect::FIRST,
             failures: 0,
@@ -130,7 +144,6 @@ impl Client {
             checked: Instant::MIN,
             recheck_after: limits::LINK_TIMEOUT,
             relists: 0,
-            has_long_line: false,
             is_outdated: false,
             news: None,
         }
@@ -140,7 +153,7 @@ impl Client {
     pub const fn state(&self) -> LinkState {
         if self.is_listed {
             LinkState::Ready
-        } else if self.failures >= limits::LINK_ATTEMPTS.len() {
+        } else if self.failures >= self.retries.quick() {
             LinkState::Degraded
         } else {
             LinkState::Connecting
@@ -164,7 +177,6 @@ impl Client {
 
     /// A number for a request.
     pub const fn next_id(&mut self) -> Id {
-        self.has_long_line = false;
         self.last_id = self.last_id.wrapping_add(1);
         self.last_id
     }
@@ -186,19 +198,13 @@ impl Client {
     pub fn poll(&mut self, now: Instant, busy: bool, registry: &Registry) -> Option<Outgoing<'_>> {
         if self.is_listed && self.short_lives > 0 && self.news.is_none() && self.holds(now) {
             self.short_lives = 0;
-            self.news = Some(News::Holds);
+            self.news = Some(News::Holds { attempt: self.attempt });
         }
         match self.phase {
-            // The old list stays in use.
-            Phase::Listing { until, .. } if now >= until && self.is_listed && self.has_long_line => {
-                warn!("controller: its list of tools is too long to be read; the one from before counts");
-                self.phase = Phase::Ready { until: now + limits::LINK_PING };
-            }
             Phase::Greeting { until, .. } | Phase::Listing { until, .. } | Phase::Pinging { until, .. }
                 if now >= until =>
             {
-                let why = if self.has_long_line { Loss::TooLong } else { Loss::Silent };
-                self.lost(now, why, registry);
+                self.lost(now, Loss::Silent, registry);
                 // The news is reported before the next attempt.
                 return None;
             }
@@ -210,7 +216,13 @@ impl Client {
         match self.phase {
             Phase::Waiting { until: start } if now >= start => {
                 let id = self.next_id();
-                self.phase = Phase::Greeting { id, until };
+                if self.dialect == Dialect::FIRST {
+                    self.attempted = now;
+                    self.first_greeting.get_or_insert(id);
+                }
+                self.attempt = self.failures.saturating_add(1);
+                let patience = self.retries.patience(self.failures).unwrap_or(limits::LINK_TIMEOUT);
+                self.phase = Phase::Greeting { id, until: self.attempted + patience };
                 Some(match self.dialect {
                     Dialect::Handshake(version) => Outgoing::Initialize(id, version),
                     Dialect::Stateless => Outgoing::Discover(id),
@@ -266,11 +278,6 @@ impl Client {
         }
     }
 
-    /// A line came that was too long to be read. It may have been the answer to the client's request.
-    pub const fn noticed_long_line(&mut self) {
-        self.has_long_line = true;
-    }
-
     fn check(&mut self) {
         if let Phase::Ready { .. } | Phase::Pinging { .. } = self.phase {
             debug!("controller: checking that it has not restarted");
@@ -285,33 +292,42 @@ impl Client {
         self.dialect = Dialect::FIRST;
         self.is_outdated = false;
         registry.controller_left("The controller is not connected.");
-        let delay = match self.phase {
+        if why != Loss::Silent || !matches!(self.phase, Phase::Greeting { .. }) {
+            self.first_greeting = None;
+        }
+        let next = match self.phase {
             _ if was_ready => {
                 self.failures = 0;
                 let is_short = !self.holds(now);
                 let before = if is_short { self.short_lives } else { 0 };
                 self.short_lives = before.saturating_add(u8::from(is_short));
-                // The first time at once: most controllers that restart are well then.
-                let wait = limits::LINK_ATTEMPTS.get(usize::from(before)).copied();
-                let delay = wait.unwrap_or(limits::LINK_SLOW_RETRY);
+                let delay = self.retries.pause(usize::from(before));
                 self.news = Some(News::Lost { why, delay });
-                wait
+                now + delay
             }
             Phase::Waiting { .. } => return,
             _ => {
+                let patience = self.retries.patience(self.failures);
                 self.failures = self.failures.saturating_add(1);
-                let next = limits::LINK_ATTEMPTS.get(self.failures).copied();
-                match next {
-                    Some(delay) => self.news = Some(News::Failed { attempt: self.failures, why, delay }),
-                    None if self.failures == limits::LINK_ATTEMPTS.len() => {
-                        self.news = Some(News::Degraded(why))
+                let next = patience.map_or(now, |patience| now.max(self.attempted + patience));
+                let delay = next.saturating_duration_since(now);
+                match self.failures.cmp(&self.retries.quick()) {
+                    Ordering::Less => {
+                        self.news = Some(News::Failed { attempt: self.failures, why, delay });
+                        next
                     }
-                    None => debug!("controller: still not reached ({})", why.text()),
+                    Ordering::Equal => {
+                        self.news = Some(News::Degraded(why));
+                        now + self.retries.slow
+                    }
+                    Ordering::Greater => {
+                        debug!("controller: still not reached ({})", why.text());
+                        now + self.retries.slow
+                    }
                 }
-                next
             }
         };
-        self.phase = Phase::Waiting { until: now + delay.unwrap_or(limits::LINK_SLOW_RETRY) };
+        self.phase = Phase::Waiting { until: next };
     }
 
     /// Whether the controller has been ready for long enough.
@@ -336,7 +352,15 @@ impl Client {
     fn answered<'m>(&mut self, now: Instant, id: Id, result: Value<'m>, registry: &Registry) -> Reaction<'m> {
         match self.phase {
             Phase::Greeting { id: asked, .. } if asked == id => self.greeted(now, result, registry),
+            Phase::Greeting { .. } | Phase::Waiting { .. }
+                if self.first_greeting.is_some_and(|first| first <= id) && id <= self.last_id =>
+            {
+                self.dialect = Dialect::FIRST;
+                self.greeted(now, result, registry);
+            }
             Phase::Listing { id: asked, .. } if asked == id => self.listed(now, result, registry),
+            // A late list: some of its tools may have been taken for those of the one that is being received.
+            Phase::Listing { .. } if result.get("tools").is_some() => self.listing.is_stale = true,
             Phase::Pinging { id: asked, .. } if asked == id => {
                 self.phase = Phase::Ready { until: now + limits::LINK_PING };
             }

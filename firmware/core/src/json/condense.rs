@@ -1,0 +1,452 @@
+//! Reads a JSON text of any length into a buffer of fixed size.
+//!
+//! Bytes are kept as they come. What does not fit is left out so that the rest is still JSON: a long string keeps its
+//! beginning and gets a mark, and values after it are skipped, except for short ones near the root. So of a message that is
+//! far too long, the id and the error flag are found wherever they stand. And the items of one list are handed out as they
+//! come, so that it may be longer than any buffer:
+//!
+//! ```text
+//!   {"jsonrpc":"2.0","result":{"tools":[{…},{…},{…}]},"id":7}          comes in
+//!                                       └─┘ └─┘ └─┘                    handed out, each as it ends
+//!   {"jsonrpc":"2.0","result":{"tools":[]},"id":7}                     is left when the text ends
+//! ```
+//!
+//! Nothing is checked here: [`Value::parse`](super::Value::parse) does that with what was kept. Written by hand because the
+//! incremental parsers without `alloc` return events, and a message has to be read whole once its id is known.
+
+use crate::limits;
+use crate::text::{MARK, replace_invalid};
+
+/// Where the list is whose items are handed out: the members of the message that lead to it.
+const LIST: [&str; SHALLOW] = ["result", "tools"];
+
+/// In place of a value that is nested deeper than [`limits::LINE_DEPTH`].
+const TOO_DEEP: &[u8] = b"\"[cut: nested too deep]\"";
+
+/// Short members of the message and of its members are always kept.
+const SHALLOW: usize = 2;
+
+/// The largest of them, with its name: `id`, `isError`, the name of a tool.
+const SHORT: usize = 160;
+
+/// Room that long values leave for short ones and for what ends the text.
+const RESERVE: usize = 512;
+
+/// Room that nothing but marks and closing brackets take.
+const ENDING: usize = limits::LINE_DEPTH + MARK.len() + TOO_DEEP.len() + 2;
+
+const _: () = assert!(ENDING + SHORT < RESERVE && RESERVE < limits::LINE);
+// One bit a level says whether it is an object.
+const _: () = assert!(limits::LINE_DEPTH < u64::BITS as usize && limits::LINE_DEPTH <= limits::JSON_DEPTH);
+
+/// Keeps as much of one JSON text as fits.
+#[derive(Debug)]
+pub struct Condenser {
+    kept: [u8; limits::LINE],
+    length: usize,
+    state: State,
+}
+
+/// Where in the text the next byte is.
+#[derive(Debug)]
+struct State {
+    /// How many bytes have come.
+    total: usize,
+    kind: Kind,
+    depth: usize,
+    /// One bit for each open bracket, the innermost last: whether it opened an object.
+    objects: u64,
+    string: StringState,
+    position: Position,
+    /// Where the last escape in a string begins.
+    escape: usize,
+    /// Where the current member or item begins, with its comma.
+    start: usize,
+    /// The open object or array has no members or items yet, or had none before the current one.
+    is_empty: bool,
+    was_empty: bool,
+    /// Where the names of the current members are, down to the list.
+    names: [(usize, usize); SHALLOW],
+    /// The current member or item of this depth is skipped.
+    skipped: Option<usize>,
+    /// Something did not fit. From now on only short members are kept.
+    is_full: bool,
+    /// Something was left out: of the text, or of the current item of the list.
+    is_cut: bool,
+    list: Option<List>,
+}
+
+/// What the text is, as far as its first byte shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// There was nothing but white space.
+    Blank,
+    /// Neither an object nor an array. It is kept as it is.
+    Plain,
+    Object,
+    /// An array of messages.
+    Batch,
+}
+
+/// The list, while it is open.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    /// Of its items.
+    depth: usize,
+    /// Where the current item begins, with its comma.
+    start: usize,
+    /// There is none before it in the kept text.
+    was_empty: bool,
+    /// The kept text ends with an item that was handed out.
+    has_item: bool,
+    /// Something was left out of the text, items aside.
+    is_cut: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StringState {
+    Outside,
+    Inside,
+    /// After a backslash.
+    Escaped,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Position {
+    /// Before a member or an item.
+    Between,
+    /// In the name of a member.
+    Name,
+    /// In a value.
+    Value,
+}
+
+impl State {
+    const NEW: Self = Self {
+        total: 0,
+        kind: Kind::Blank,
+        depth: 0,
+        objects: 0,
+        string: StringState::Outside,
+        position: Position::Between,
+        escape: 0,
+        start: 0,
+        is_empty: false,
+        was_empty: false,
+        names: [(0, 0); SHALLOW],
+        skipped: None,
+        is_full: false,
+        is_cut: false,
+        list: None,
+    };
+
+    /// How deep a member of this depth is in its message; those of the message itself are at 1.
+    fn level(&self) -> usize {
+        self.depth.saturating_sub(usize::from(self.kind == Kind::Batch))
+    }
+
+    /// The list, if an item of it is the current one.
+    fn item_list(&mut self) -> Option<&mut List> {
+        self.list.as_mut().filter(|list| list.depth == self.depth)
+    }
+
+    fn is_in_object(&self) -> bool {
+        self.objects & 1 == 1
+    }
+
+    /// Whether short values are always kept here. Items are not: there may be any number of them.
+    fn is_shallow(&self) -> bool {
+        let is_near = self.level() <= SHALLOW || self.list.is_some_and(|list| self.depth == list.depth + 1);
+        is_near && (self.is_in_object() || self.level() == 0)
+    }
+}
+
+impl Condenser {
+    /// Nothing has come yet.
+    pub const fn new() -> Self {
+        Self { kept: [0; limits::LINE], length: 0, state: State::NEW }
+    }
+
+    /// Begins another text.
+    pub const fn clear(&mut self) {
+        self.length = 0;
+        self.state = State::NEW;
+    }
+
+    /// How many bytes have come.
+    pub const fn total(&self) -> usize {
+        self.state.total
+    }
+
+    /// Whether something was left out: of the [`item`](Self::item), if one just ended, or else of the text.
+    pub const fn is_cut(&self) -> bool {
+        self.state.is_cut
+    }
+
+    /// What was kept.
+    pub fn text(&self) -> &[u8] {
+        self.kept.get(..self.length).unwrap_or_default()
+    }
+
+    /// The item of the list that just ended. The next byte drops it.
+    pub fn item(&self) -> &[u8] {
+        let start = self.state.list.filter(|list| list.has_item).map_or(self.length, |list| list.start);
+        let item = self.kept.get(start..self.length).unwrap_or_default();
+        item.strip_prefix(b",").unwrap_or(item)
+    }
+
+    /// Replaces what is not UTF-8 by question marks, unless the text is neither an object nor an array: a name in another
+    /// encoding is no reason to lose an answer.
+    pub fn mend(&mut self) {
+        if self.state.kind != Kind::Plain {
+            replace_invalid(self.kept.get_mut(..self.length).unwrap_or_default());
+        }
+    }
+
+    /// Whether there was nothing but white space.
+    pub fn is_blank(&self) -> bool {
+        self.state.kind == Kind::Blank
+    }
+
+    /// Takes the next byte. Returns whether an [`item`](Self::item) of the list ends with it, which is an object or array.
+    pub fn push(&mut self, byte: u8) -> bool {
+        self.drop_item();
+        self.state.total = self.state.total.saturating_add(1);
+        match (self.state.kind, byte) {
+            (Kind::Blank, b' ' | b'\t' | b'\r') | (Kind::Plain, _) => {}
+            (Kind::Blank, b'{') => self.state.kind = Kind::Object,
+            (Kind::Blank, b'[') => self.state.kind = Kind::Batch,
+            (Kind::Blank, _) => self.state.kind = Kind::Plain,
+            _ => {}
+        }
+        if let Kind::Blank | Kind::Plain = self.state.kind {
+            self.state.is_cut |= !self.keep(byte, limits::LINE);
+            return false;
+        }
+        match (self.state.string, byte) {
+            (StringState::Outside, _) => return self.push_outside(byte),
+            (StringState::Inside, b'"') => self.state.string = StringState::Outside,
+            (StringState::Inside, b'\\') => {
+                self.state.string = StringState::Escaped;
+                self.state.escape = self.length;
+            }
+            _ => self.state.string = StringState::Inside,
+        }
+        if self.state.skipped.is_none() {
+            let is_text = self.state.position == Position::Value;
+            self.keep_or_cut(byte, is_text);
+            if self.state.skipped.is_none()
+                && self.state.string == StringState::Outside
+                && self.state.position == Position::Name
+            {
+                self.name_ended();
+            }
+        }
+        false
+    }
+
+    /// A byte that is not in a string.
+    fn push_outside(&mut self, byte: u8) -> bool {
+        if byte == b'"' {
+            self.state.string = StringState::Inside;
+            self.state.escape = usize::MAX;
+        }
+        if let Some(depth) = self.state.skipped {
+            match byte {
+                b',' | b'}' | b']' if self.state.depth == depth => self.state.skipped = None,
+                b'{' | b'[' => self.state.depth = self.state.depth.saturating_add(1),
+                b'}' | b']' => self.state.depth = self.state.depth.saturating_sub(1),
+                _ => {}
+            }
+            if self.state.skipped.is_some() {
+                return false;
+            }
+        }
+        match byte {
+            // Of white space, only what the log may quote.
+            b' ' | b'\t' | b'\r' => {
+                let _ = self.keep(byte, limits::QUOTE);
+            }
+            b',' => self.state.position = Position::Between,
+            b':' => {
+                self.state.position = Position::Value;
+                self.keep_or_cut(byte, false);
+            }
+            b'}' | b']' => return self.close(byte),
+            _ => {
+                if self.state.position == Position::Between {
+                    self.begin();
+                }
+                match byte {
+                    b'{' | b'[' => self.open(byte),
+                    _ if self.state.skipped.is_none() => self.keep_or_cut(byte, false),
+                    _ => {}
+                }
+            }
+        }
+        false
+    }
+
+    /// A member or an item begins.
+    fn begin(&mut self) {
+        let is_member = self.state.is_in_object();
+        self.state.position = if is_member { Position::Name } else { Position::Value };
+        let (start, was_empty, is_cut) = (self.length, self.state.is_empty, self.state.is_cut);
+        (self.state.start, self.state.was_empty) = (start, was_empty);
+        if let Some(list) = self.state.item_list() {
+            *list = List { start, was_empty, is_cut: list.is_cut | is_cut, ..*list };
+            self.state.is_cut = false;
+        }
+        if self.state.is_full && !self.state.is_shallow() {
+            return self.skip();
+        }
+        if self.state.depth > 0 && !self.state.is_empty {
+            self.keep_or_cut(b',', false);
+        }
+        if self.state.skipped.is_none() {
+            self.state.is_empty = false;
+        }
+    }
+
+    fn open(&mut self, byte: u8) {
+        let is_list = byte == b'[' && self.is_at_list();
+        if self.state.skipped.is_none() {
+            if self.state.is_full && self.state.level() >= SHALLOW {
+                // In the reserve, only what leads to short members.
+                self.skip();
+            } else if self.state.depth == limits::LINE_DEPTH {
+                self.replace(TOO_DEEP);
+            } else {
+                self.keep_or_cut(byte, false);
+            }
+        }
+        self.state.depth = self.state.depth.saturating_add(1);
+        if self.state.skipped.is_some() {
+            return;
+        }
+        self.state.objects = self.state.objects << 1 | u64::from(byte == b'{');
+        self.state.is_empty = true;
+        self.state.position = Position::Between;
+        if is_list {
+            let State { depth, is_cut, .. } = self.state;
+            self.state.list = Some(List { depth, start: 0, was_empty: true, has_item: false, is_cut });
+        }
+    }
+
+    /// Returns whether an item of the list ends.
+    fn close(&mut self, byte: u8) -> bool {
+        if let Some(list) = self.state.item_list().copied() {
+            self.state.is_cut |= list.is_cut;
+            self.state.list = None;
+        }
+        // There is room, unless the text closes what was never open.
+        let _ = self.keep(byte, limits::LINE);
+        self.state.depth = self.state.depth.saturating_sub(1);
+        self.state.objects >>= 1;
+        self.state.is_empty = false;
+        self.state.position = Position::Value;
+        self.state.item_list().is_some_and(|list| {
+            list.has_item = true;
+            true
+        })
+    }
+
+    fn drop_item(&mut self) {
+        if let Some(list) = self.state.list.as_mut().filter(|list| list.has_item) {
+            list.has_item = false;
+            self.length = list.start;
+            self.state.is_empty = list.was_empty;
+            (self.state.is_cut, self.state.is_full) = (false, false);
+        }
+    }
+
+    /// Keeps the byte, or leaves out what does not fit with it.
+    fn keep_or_cut(&mut self, byte: u8, is_text: bool) {
+        let short = (self.state.start + SHORT).min(limits::LINE - ENDING);
+        let was_full = self.state.is_full;
+        if !was_full && self.keep(byte, limits::LINE - RESERVE) {
+            return;
+        }
+        self.state.is_full = true;
+        if self.state.is_shallow() && self.keep(byte, short) {
+            return;
+        }
+        if is_text && !was_full { self.cut_string() } else { self.skip() }
+    }
+
+    /// Ends the string here, with a mark.
+    fn cut_string(&mut self) {
+        // An escape is at most `\u` and four digits long.
+        if self.length.saturating_sub(self.state.escape) < 6 {
+            self.length = self.length.min(self.state.escape);
+        }
+        // Nor is half a character left.
+        while let Some(0x80..0xC0) = self.text().last() {
+            self.length -= 1;
+        }
+        if let Some(0xC0..) = self.text().last() {
+            self.length -= 1;
+        }
+        for byte in MARK.bytes().chain([b'"']) {
+            // There is room, which nothing else takes.
+            let _ = self.keep(byte, limits::LINE);
+        }
+        self.leave_rest();
+    }
+
+    /// Leaves out the current member or item.
+    fn skip(&mut self) {
+        self.length = self.state.start;
+        self.state.is_empty = self.state.was_empty;
+        self.leave_rest();
+    }
+
+    /// Keeps `instead` in place of the current value.
+    fn replace(&mut self, instead: &[u8]) {
+        for byte in instead {
+            if self.state.skipped.is_none() {
+                self.keep_or_cut(*byte, false);
+            }
+        }
+        self.leave_rest();
+    }
+
+    fn leave_rest(&mut self) {
+        self.state.is_cut = true;
+        self.state.skipped = Some(self.state.depth);
+    }
+
+    /// Keeps the byte if fewer than `most` are kept already.
+    fn keep(&mut self, byte: u8, most: usize) -> bool {
+        match self.kept.get_mut(..most).and_then(|room| room.get_mut(self.length)) {
+            Some(room) => {
+                *room = byte;
+                self.length += 1;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The name of a member was kept.
+    fn name_ended(&mut self) {
+        let index = self.state.level().wrapping_sub(1);
+        // From after the comma, with its quotes.
+        let start = self.state.start + usize::from(!self.state.was_empty);
+        if let Some(name) = self.state.names.get_mut(index) {
+            *name = (start, self.length);
+        }
+    }
+
+    /// Whether the array that opens here is the list.
+    fn is_at_list(&self) -> bool {
+        self.state.level() == SHALLOW
+            && self.state.is_in_object()
+            && self.state.skipped.is_none()
+            && self.state.position == Position::Value
+            && self.state.names.iter().zip(LIST).all(|(name, wanted)| {
+                let name = self.kept.get(name.0..name.1).unwrap_or_default();
+                name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")) == Some(wanted.as_bytes())
+            })
+    }
+}

@@ -1,0 +1,225 @@
+//! The controller's answer to a call, and how it stands in the reply.
+
+use core::fmt::{self, Display};
+
+use super::execute::{CallFailure, EPILOGUE};
+use super::input_required::InputRequired;
+use super::outcome::{ErrorType, Failure, Success};
+use crate::json::{Kind, Text, Value, Writer};
+use crate::limits;
+use crate::log::error;
+use crate::text::{Measure, is_blank, quote};
+
+/// For the model, when it does not see all of a result.
+const CUT: &str = "It was done, and the result is cut. Do not repeat the call; ask for less, if you can.";
+
+/// The room that a refusal's message leaves to the controller's words.
+const REASON: usize = limits::OUTCOME_TEXT - 32;
+
+/// The controller's answer to a call.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer<'a> {
+    /// MCP's `CallToolResult`.
+    Result {
+        /// What was kept of it.
+        result: Value<'a>,
+        /// How long the answer was, if it was too long to keep all of it.
+        cut_from: Option<usize>,
+    },
+    /// A JSON-RPC error, with its message.
+    Error(Option<Text<'a>>),
+}
+
+impl Answer<'_> {
+    /// Writes the answer to a call of the tool `name` into the reply: `success` and `result`, or all that a failure has.
+    pub(super) fn write(&self, name: &str, reply: &mut Writer<'_>) -> Result<Success, CallFailure> {
+        let (result, cut_from) = match *self {
+            Answer::Error(message) => {
+                let silence = "The controller reports an error without a word";
+                let words: &dyn Display = message.as_ref().map_or(&silence, |message| message);
+                refuse(words, name, reply);
+                return Err(CallFailure::Written);
+            }
+            Answer::Result { result, cut_from } => (result, cut_from),
+        };
+        match result.get("resultType").and_then(|kind| kind.as_text()) {
+            Some(kind) if kind == *"input_required" => {
+                let wanted = InputRequired(result);
+                write_refusal(&wanted, name, reply);
+                wanted.write_guidance(reply);
+                return Err(CallFailure::Written);
+            }
+            // MCP has results to come that are no results yet.
+            Some(kind) if kind != *"complete" => return Err(unknown_kind(&kind).into()),
+            _ => {}
+        }
+        let words = Words::of(result, cut_from);
+        if result.get("isError").is_some_and(|is_error| is_error.text() == "true") {
+            refuse(&words, name, reply);
+            return Err(CallFailure::Written);
+        }
+        reply.field("success", true);
+        if let Some(structured) = words.structured.filter(|_| cut_from.is_none()) {
+            let before = reply.mark();
+            reply.field("result", structured);
+            if reply.room() >= EPILOGUE {
+                return Ok(words.beside());
+            }
+            // The words may be shorter.
+            reply.rewind(before);
+        }
+        reply.key("result");
+        let is_whole = write_words(&words, reply) && cut_from.is_none();
+        Ok(if is_whole { Success::PLAIN } else { Success { instruction: Some(CUT), ..Success::PLAIN } })
+    }
+}
+
+/// Writes a text as far as the reply has room for it. Returns whether that is all.
+fn write_words(words: &dyn Display, reply: &mut Writer<'_>) -> bool {
+    // Once for what follows it, and once for the end of the reply.
+    let room = reply.room().saturating_sub(EPILOGUE + 2);
+    reply.string(|out| Measure::Escaped.write(words, room, out));
+    Measure::Escaped.length(words) <= room
+}
+
+/// Writes and logs that the controller did not do it, and why.
+fn write_refusal(words: &dyn Display, name: &str, reply: &mut Writer<'_>) {
+    reply.field("success", false);
+    reply.key("error");
+    let before = reply.mark();
+    write_words(words, reply);
+    let [words, rest] = quote(reply.since(before).trim_matches('"'));
+    error!("Tool {} failed: {}{}", name, words, rest);
+    reply.field("error_type", ErrorType::ExecutionError.as_str());
+}
+
+/// Like [`write_refusal`], with a sentence for the person.
+fn refuse(words: &dyn Display, name: &str, reply: &mut Writer<'_>) {
+    write_refusal(words, name, reply);
+    reply.key("message");
+    reply.string(|out| {
+        out.write_str("Sorry, that did not work")?;
+        if is_blank(words) || is_json(words) {
+            return out.write_char('.');
+        }
+        out.write_str(": ")?;
+        Measure::Escaped.write_marked(words, REASON, "…", out)
+    });
+}
+
+/// The controller answered with another kind of result than MCP had when this was written.
+fn unknown_kind(kind: &Text<'_>) -> Failure {
+    let kind = kind.excerpt::<{ limits::QUOTE }>();
+    let words = format_args!(
+        "The controller answered with a result of the kind '{kind}', which the hub does not know: whether it was done is \
+         unknown"
+    );
+    Failure::new(ErrorType::OutcomeUnknown, words)
+        .instructing("Do not repeat the call. Look at the state of the device first, or ask the person.")
+}
+
+/// A result in words: its content, a line for each item, or else its structure.
+struct Words<'a> {
+    content: Value<'a>,
+    structured: Option<Value<'a>>,
+    cut_from: Option<usize>,
+}
+
+impl<'a> Words<'a> {
+    fn of(result: Value<'a>, cut_from: Option<usize>) -> Self {
+        let content = result.get("content").unwrap_or(Value::NULL);
+        let is_alone = content.items().next().is_none();
+        // MCP has objects here; others are taken where there is nothing else.
+        let suits = |value: &Value<'_>| match value.kind() {
+            Kind::Object => true,
+            Kind::Null => false,
+            _ => is_alone,
+        };
+        Self { content, structured: result.get("structuredContent").filter(suits), cut_from }
+    }
+
+    /// The message beside a structured result: its content, without what repeats the JSON.
+    fn beside(&self) -> Success {
+        let mut message = heapless::String::new();
+        let items = ContentText { content: self.content, has_json: false };
+        // It fits.
+        let _ = Measure::Plain.write_marked(&items, limits::OUTCOME_TEXT - 1, "…", &mut message);
+        Success { message: Some(message).filter(|message| !message.is_empty()), ..Success::PLAIN }
+    }
+}
+
+impl Display for Words<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.content.items().next(), self.structured) {
+            (None, Some(structured)) => f.write_str(structured.text())?,
+            _ => ContentText { content: self.content, has_json: true }.fmt(f)?,
+        }
+        match self.cut_from {
+            Some(length) => write!(f, "\n[cut: the controller's answer has {length} bytes]"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The items of MCP's content, a line each.
+struct ContentText<'a> {
+    content: Value<'a>,
+    /// Texts that are JSON are among them.
+    has_json: bool,
+}
+
+impl Display for ContentText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_wanted = |item: &Value<'_>| {
+            self.has_json
+                || !item.get("text").and_then(|text| text.as_text()).is_some_and(|text| is_json(&text))
+        };
+        for (index, item) in self.content.items().filter(is_wanted).enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write_item(item, f)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a text, or in brackets what it is instead.
+fn write_item(item: Value<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let resource = item.get("resource").unwrap_or(item);
+    let text = |name| resource.get(name).and_then(|text| text.as_text());
+    if let Some(text) = text("text") {
+        return write!(f, "{text}");
+    }
+    let Some(kind) = item.get("type").and_then(|kind| kind.as_text()) else {
+        return f.write_str(item.text());
+    };
+    write!(f, "[{kind}")?;
+    let mut separator = ": ";
+    for name in ["title", "name", "description", "uri", "mimeType"] {
+        if let Some(text) = text(name) {
+            write!(f, "{separator}{text}")?;
+            separator = ", ";
+        }
+    }
+    if let Some(data) = text("data").or_else(|| text("blob")) {
+        // Four characters of Base64 are three bytes.
+        write!(f, "{separator}{} bytes", data.escaped().len() / 4 * 3)?;
+    }
+    f.write_str("]")
+}
+
+/// Whether a text looks like a JSON object or array.
+fn is_json(text: &dyn Display) -> bool {
+    struct First(Option<char>);
+    impl fmt::Write for First {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0 = text.trim_start().chars().next();
+            if self.0.is_some() { Err(fmt::Error) } else { Ok(()) }
+        }
+    }
+    let mut first = First(None);
+    // An error means that there is one.
+    let _ = fmt::write(&mut first, format_args!("{text}"));
+    matches!(first.0, Some('{' | '['))
+}
