@@ -94,6 +94,20 @@ fn on_the_python_sdk() {
     assert!(!log.contains("not JSON-RPC"), "what it says on stderr is no noise on the line:\n{log}");
 }
 
+/// Popular servers list 20, 44 and 76 kB of tools in one line.
+#[test]
+#[ignore = "needs the Python package mcp; ./tests/run runs it"]
+fn on_the_python_sdk_with_more_tools_than_fit() {
+    for (kilobytes, fits) in [(20, true), (44, false), (76, false)] {
+        let link = format!("exec:{} {kilobytes}", python());
+        switches_on(&link);
+        let (reply, log) = asks(&link, "browser_action_0", json!({ "address": "here" }));
+        assert!(reply.to_string().contains("here was opened"), "{reply}\n{log}");
+        assert_eq!(log.contains("cannot be used"), !fits, "{log}");
+        assert_eq!(log.contains("do not fit beside those of the other tools"), !fits, "{log}");
+    }
+}
+
 #[test]
 #[ignore = "needs socat and the Python package mcp; ./tests/run runs it"]
 fn on_the_python_sdk_over_a_pseudo_terminal() {

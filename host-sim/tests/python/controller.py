@@ -3,6 +3,8 @@
     python3 -m venv venv && venv/bin/pip install -r requirements.txt
     cargo sim --link 'exec:venv/bin/python controller.py'
 
+With a number as its argument, it has as many more tools as make a list of so many kilobytes.
+
 stdout carries JSON-RPC alone; the log goes to stderr.
 """
 
@@ -46,6 +48,27 @@ def control_zwave_device(
     return f"{name} is now {word(switches[name])}"
 
 
+def add_tools(kilobytes: int) -> None:
+    """Adds tools in the shape of those that public servers have, until the list is that long."""
+
+    def browser_action(
+        address: Annotated[str, Field(description="Where to go, as a whole address. " * 4)],
+        selector: Annotated[str | None, Field(description="Which element, by its role and name. " * 5)] = None,
+        timeout: Annotated[int, Field(description="Milliseconds to wait", ge=0, le=60000)] = 30000,
+    ) -> str:
+        return f"{address} was opened"
+
+    # What the SDK writes around a description, for a tool like this one.
+    envelope = 930
+    number, length = 0, 0
+    while length < kilobytes * 1000:
+        description = f"Does action {number} in a browser. " * (1 + number % 12)
+        server.add_tool(browser_action, name=f"browser_action_{number}", description=description)
+        number, length = number + 1, length + len(description) + envelope
+
+
 if __name__ == "__main__":
     log.info("starting")
+    if len(sys.argv) > 1:
+        add_tools(int(sys.argv[1]))
     server.run("stdio")
