@@ -73,7 +73,7 @@ struct State {
     is_full: bool,
     /// Something was left out: of the text, or of the current item of the list.
     is_cut: bool,
-    list: Option<List>,
+    list: List,
 }
 
 /// What the text is, as far as its first byte shows.
@@ -88,10 +88,11 @@ enum Kind {
     Batch,
 }
 
-/// The list, while it is open.
+/// The list.
+// Not an `Option`: nothing would not be all zeros, and a new hub's memory is.
 #[derive(Clone, Copy, Debug)]
 struct List {
-    /// Of its items.
+    /// Of its items. Zero while it is not open.
     depth: usize,
     /// Where the current item begins, with its comma.
     start: usize,
@@ -101,6 +102,10 @@ struct List {
     has_item: bool,
     /// Something was left out of the text, items aside.
     is_cut: bool,
+}
+
+impl List {
+    const CLOSED: Self = Self { depth: 0, start: 0, was_empty: false, has_item: false, is_cut: false };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +142,7 @@ impl State {
         skipped: None,
         is_full: false,
         is_cut: false,
-        list: None,
+        list: List::CLOSED,
     };
 
     /// How deep a member of this depth is in its message; those of the message itself are at 1.
@@ -145,9 +150,9 @@ impl State {
         self.depth.saturating_sub(usize::from(self.kind == Kind::Batch))
     }
 
-    /// The list, if an item of it is the current one.
-    fn item_list(&mut self) -> Option<&mut List> {
-        self.list.as_mut().filter(|list| list.depth == self.depth)
+    /// Whether an item of the list is the current one.
+    const fn is_in_list(&self) -> bool {
+        self.depth > 0 && self.list.depth == self.depth
     }
 
     fn is_in_object(&self) -> bool {
@@ -156,7 +161,7 @@ impl State {
 
     /// Whether short values are always kept here. Items are not: there may be any number of them.
     fn is_shallow(&self) -> bool {
-        let is_near = self.level() <= SHALLOW || self.list.is_some_and(|list| self.depth == list.depth + 1);
+        let is_near = self.level() <= SHALLOW || self.list.depth > 0 && self.depth == self.list.depth + 1;
         is_near && (self.is_in_object() || self.level() == 0)
     }
 }
@@ -190,7 +195,7 @@ impl Condenser {
 
     /// The item of the list that just ended. The next byte drops it.
     pub fn item(&self) -> &[u8] {
-        let start = self.state.list.filter(|list| list.has_item).map_or(self.length, |list| list.start);
+        let start = if self.state.list.has_item { self.state.list.start } else { self.length };
         let item = self.kept.get(start..self.length).unwrap_or_default();
         item.strip_prefix(b",").unwrap_or(item)
     }
@@ -293,8 +298,9 @@ impl Condenser {
         self.state.position = if is_member { Position::Name } else { Position::Value };
         let (start, was_empty, is_cut) = (self.length, self.state.is_empty, self.state.is_cut);
         (self.state.start, self.state.was_empty) = (start, was_empty);
-        if let Some(list) = self.state.item_list() {
-            *list = List { start, was_empty, is_cut: list.is_cut | is_cut, ..*list };
+        if self.state.is_in_list() {
+            let list = self.state.list;
+            self.state.list = List { start, was_empty, is_cut: list.is_cut | is_cut, ..list };
             self.state.is_cut = false;
         }
         if self.state.is_full && !self.state.is_shallow() {
@@ -329,15 +335,15 @@ impl Condenser {
         self.state.position = Position::Between;
         if is_list {
             let State { depth, is_cut, .. } = self.state;
-            self.state.list = Some(List { depth, start: 0, was_empty: true, has_item: false, is_cut });
+            self.state.list = List { depth, is_cut, ..List::CLOSED };
         }
     }
 
     /// Returns whether an item of the list ends.
     fn close(&mut self, byte: u8) -> bool {
-        if let Some(list) = self.state.item_list().copied() {
-            self.state.is_cut |= list.is_cut;
-            self.state.list = None;
+        if self.state.is_in_list() {
+            self.state.is_cut |= self.state.list.is_cut;
+            self.state.list = List::CLOSED;
         }
         // There is room, unless the text closes what was never open.
         let _ = self.keep(byte, limits::LINE);
@@ -345,17 +351,16 @@ impl Condenser {
         self.state.objects >>= 1;
         self.state.is_empty = false;
         self.state.position = Position::Value;
-        self.state.item_list().is_some_and(|list| {
-            list.has_item = true;
-            true
-        })
+        self.state.list.has_item = self.state.is_in_list();
+        self.state.list.has_item
     }
 
     fn drop_item(&mut self) {
-        if let Some(list) = self.state.list.as_mut().filter(|list| list.has_item) {
-            list.has_item = false;
-            self.length = list.start;
-            self.state.is_empty = list.was_empty;
+        let List { has_item, start, was_empty, .. } = self.state.list;
+        if has_item {
+            self.state.list.has_item = false;
+            self.length = start;
+            self.state.is_empty = was_empty;
             (self.state.is_cut, self.state.is_full) = (false, false);
         }
     }
