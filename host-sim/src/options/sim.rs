@@ -20,9 +20,9 @@ The Hearthwave hub on a desktop: an MQTT broker, a simulated Z-Wave controller a
 Usage: cargo sim [OPTIONS]
 
   --once TEXT      ask one question, print the reply as JSON, and exit (0 if it succeeded, 1 if not).
-                   TEXT is what a person says, or a tool call like
-                   '{\"name\":\"echo\",\"arguments\":{\"text\":\"hello\"}}'
-                   or NAME {\"argument\":...}
+                   TEXT is what a person says, or a tool call: 'echo {\"text\":\"hello\"}', or as a request
+                   '{\"name\":\"echo\",\"arguments\":{\"text\":\"hello\"}}', or the name of a tool alone.
+                   What looks like a call is one: the hub says so if there is no such tool
   --llm MODEL      which language model answers: demo, a small grammar in this process (the default); none, and only
                    tool calls are possible; or anthropic:MODEL, openai:MODEL or ollama:MODEL through a relay in this
                    process, with the key from ANTHROPIC_API_KEY or OPENAI_API_KEY.

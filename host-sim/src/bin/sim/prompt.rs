@@ -2,7 +2,6 @@
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use host_sim::caller::{wait_for_controller, watch};
 use host_sim::hub::Settings;
@@ -16,9 +15,6 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 use crate::line;
-
-/// How long a question waits for the controller to be ready: all quick attempts, and some time for each.
-const CONTROLLER_PATIENCE: Duration = Duration::from_secs(25);
 
 /// Whether the prompt is shown at a terminal.
 static IS_OPEN: AtomicBool = AtomicBool::new(false);
@@ -34,7 +30,7 @@ pub(crate) fn open_prompt() -> Option<&'static str> {
 /// One question: the reply on stdout. Returns the exit status.
 pub(crate) async fn once(network: Network, settings: &Settings, options: &Options, text: &str) -> i32 {
     // The question may be for the controller. One that is not there within this time is not waited for.
-    let _ = wait_for_controller(network.clone(), settings, CONTROLLER_PATIENCE).await;
+    let _ = wait_for_controller(network.clone(), settings, line::CONTROLLER_PATIENCE).await;
     match line::say(network, settings, options, text).await {
         Ok(reply) => {
             println!("{reply}");
@@ -185,7 +181,8 @@ fn help(options: &Options) -> String {
     let mut help = format!(
         "  words              {words}\n  \
            @NAME words        a prompt of the hub:{}\n  \
-           NAME {{json}}        calls a tool: {}\n  \
+           NAME {{json}}        calls a tool, never the model: {}\n  \
+           NAME               the same without arguments, if there is a tool of that name: datetime\n  \
            {{json}}             the same as a request: {}\n  \
            tools              the names of all tools\n",
         PROMPTS.iter().map(|prompt| format!(" @{}", prompt.name)).collect::<String>(),
