@@ -38,7 +38,7 @@ Usage: cargo sim [OPTIONS]
                    default); exec:COMMAND, a program that speaks MCP on stdin and stdout; tcp:HOST:PORT; or
                    serial:PATH[@BAUD], a real port
   --state FILE     where the hub keeps settings, flags and documents; made if it is not there. Without it, what
-                   the hub is told is forgotten when it ends
+                   the hub is told is forgotten when it ends. What was typed is kept beside it, in FILE.history
   --hub-id ID      the hub's name in every topic (sim; with --once and --broker, one of its own)
   --config FILE    options from a file: a JSON object like {\"hub_id\":\"attic\",\"llm\":\"none\"} with any of hub_id,
                    broker, listen, link, llm, llm_url, search_url and state. The command line wins

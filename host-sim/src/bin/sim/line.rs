@@ -94,15 +94,19 @@ fn refusal(error: &str, error_type: &str) -> String {
     format!("{{\"success\":false,\"error\":{},\"error_type\":\"{error_type}\"}}", json!(error))
 }
 
-/// Whether there is a tool of that name now. The hub's own have a name without the prefix too.
+/// Whether there is a tool of that name now.
 async fn is_offered(network: Network, settings: &Settings, name: &str) -> Result<bool, NoAnswer> {
-    let is_own = TOOLS.iter().chain(EXAMPLE_TOOLS).any(|tool| tool.name == name);
+    let listed = names(network, settings).await?;
+    Ok(listed.iter().any(|known| known == name) || own_names(&listed).any(|own| own == name))
+}
+
+/// The names without the prefix, which the hub's own tools among the listed have too.
+pub(crate) fn own_names(listed: &[String]) -> impl Iterator<Item = &'static str> {
     // Whatever the prefix is now: it can be changed while the hub runs.
-    let is_it = |known: &String| match known.strip_suffix(name) {
-        Some(prefix) => prefix.is_empty() || (is_own && prefix.ends_with('_')),
-        None => false,
-    };
-    Ok(names(network, settings).await?.iter().any(is_it))
+    let is_it =
+        |known: &String, own: &str| known.strip_suffix(own).is_some_and(|prefix| prefix.ends_with('_'));
+    let all = TOOLS.iter().chain(EXAMPLE_TOOLS).map(|tool| tool.name);
+    all.filter(move |own| listed.iter().any(|known| is_it(known, own)))
 }
 
 /// The names of all tools.

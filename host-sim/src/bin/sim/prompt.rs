@@ -1,7 +1,6 @@
 //! A person at a prompt, or one question from a script.
 
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use host_sim::caller::{wait_for_controller, watch};
 use host_sim::hub::Settings;
@@ -12,20 +11,15 @@ use host_sim::options::sim::Options;
 use host_sim::zwave::Home;
 use hub_core::chat::prompts::PROMPTS;
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::runtime::Handle;
 
+use crate::complete::Names;
+use crate::input::{Input, Typed};
 use crate::line;
+use crate::wrap::for_terminal;
 
-/// Whether the prompt is shown at a terminal.
-static IS_OPEN: AtomicBool = AtomicBool::new(false);
-
-/// What the person types after.
-const SIGN: &str = "> ";
-
-/// The prompt, while it is shown at a terminal.
-pub(crate) fn open_prompt() -> Option<&'static str> {
-    IS_OPEN.load(Ordering::Relaxed).then_some(SIGN)
-}
+/// What is understood here, not by the hub; the last two only with a simulated controller.
+const COMMANDS: [&str; 6] = ["help", "tools", "quit", "exit", "unplug", "plug"];
 
 /// One question: the reply on stdout. Returns the exit status.
 pub(crate) async fn once(network: Network, settings: &Settings, options: &Options, text: &str) -> i32 {
@@ -77,25 +71,21 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
             _ => "",
         },
     );
-    let is_terminal = std::io::stdin().is_terminal();
-    let mut input = BufReader::new(tokio::io::stdin());
-    let mut line = Vec::new();
+    let names = Names {
+        commands: if options.link == Spec::Sim { &COMMANDS } else { &COMMANDS[..4] },
+        network: network.clone(),
+        settings: settings.clone(),
+        runtime: Handle::current(),
+    };
+    let mut input = Input::open(names, options.state.as_deref());
     loop {
-        if is_terminal {
-            eprint!("{SIGN}");
-            IS_OPEN.store(true, Ordering::Relaxed);
-        }
-        line.clear();
-        let read = input.read_until(b'\n', &mut line).await;
-        IS_OPEN.store(false, Ordering::Relaxed);
-        match read {
-            Ok(1..) => {}
-            // Ctrl-D.
-            Ok(0) if is_terminal => {
+        let line = match input.line().await {
+            Ok(Typed::Line(line)) => line,
+            Ok(Typed::End { by_person: true }) => {
                 eprintln!();
                 return 0;
             }
-            Ok(0) => {
+            Ok(Typed::End { by_person: false }) => {
                 log::info!("sim: no more input; the hub goes on until it is stopped");
                 std::future::pending().await
             }
@@ -103,8 +93,8 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
                 eprintln!("sim: the input cannot be read: {error}");
                 return 1;
             }
-        }
-        match String::from_utf8_lossy(&line).trim() {
+        };
+        match line.trim() {
             "" => {}
             "quit" | "exit" => return 0,
             "unplug" if options.link == Spec::Sim => {
@@ -123,7 +113,9 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
             text => {
                 let saying = line::say(network.clone(), settings, options, text);
                 match with_progress(network.clone(), settings, saying).await {
-                    Ok(reply) if std::io::stdout().is_terminal() => println!("{}", words(&reply)),
+                    Ok(reply) if std::io::stdout().is_terminal() => {
+                        println!("{}", for_terminal(&words(&reply)))
+                    }
                     Ok(reply) => println!("{reply}"),
                     Err(error) => eprintln!("sim: {error}"),
                 }
