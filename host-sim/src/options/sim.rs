@@ -206,7 +206,7 @@ impl Options {
             settings.broker = BrokerUrl { login, ..url.clone() };
         }
         settings.rule = self.llm.rule();
-        settings.controller_hint = self.link.hint().into();
+        settings.controller_hint = self.link.hint();
         if let Some(prefix) = environment("MCP_TOOL_PREFIX") {
             settings.tool_prefix = prefix;
         }
