@@ -128,6 +128,16 @@ fn what_looks_like_a_call_is_one_also_when_nobody_offers_the_tool() {
 }
 
 #[test]
+fn arguments_that_are_refused_come_with_a_line_that_works() {
+    let (output, stdout, stderr) = run(&["--llm", "none", "--once", "restart_hub"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout.contains("missing 'confirm'"), "{stdout}");
+    let line = stderr.lines().find_map(|line| line.strip_prefix("  for example: ")).expect("a line to type");
+    let (output, stdout, _) = run(&["--llm", "none", "--once", line]);
+    assert_eq!(output.status.code(), Some(0), "{line}: {stdout}");
+}
+
+#[test]
 fn a_broker_that_is_not_there_is_named() {
     // Nothing listens at port 1 of the loopback.
     let (output, stdout, stderr) = run(&["--broker", "mqtt://127.0.0.1:1", "--once", "hello"]);
@@ -143,6 +153,9 @@ fn wrong_arguments_are_explained() {
     let (output, stdout, stderr) = run(&["--hub-id", "a/b"]);
     assert_eq!((output.status.code(), stdout.as_str()), (Some(2), ""));
     assert!(stderr.contains("letters, digits") && stderr.contains("--help"), "{stderr}");
+    let (output, stdout, stderr) = run(&["--once", " "]);
+    assert_eq!((output.status.code(), stdout.as_str()), (Some(2), ""));
+    assert!(stderr.contains("--once: the question is empty"), "{stderr}");
     let (output, stdout, _) = run(&["--help"]);
     assert_eq!(output.status.code(), Some(0));
     for option in ["--once TEXT", "--broker URL", "--search-url URL", "--config FILE"] {

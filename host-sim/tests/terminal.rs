@@ -54,7 +54,7 @@ impl Terminal {
             }
         });
         let terminal = Self { child, keyboard, device, screen };
-        terminal.shows("> ", 1);
+        terminal.prompts(1);
         terminal
     }
 
@@ -69,6 +69,12 @@ impl Terminal {
     /// Waits until these words were shown so many times.
     fn shows(&self, words: &str, times: usize) {
         wait_for(words, || self.screen().matches(words).count() >= times);
+    }
+
+    /// Waits until the prompt was there so many times: each time the editor asks the terminal to mark what is pasted. What
+    /// is typed before goes through the terminal's own, simple editor, which keeps Ctrl-C and Ctrl-D for itself.
+    fn prompts(&self, times: usize) {
+        self.shows("\x1b[?2004h", times);
     }
 
     /// Waits for the end. Returns the exit status, and asserts that the terminal is as it was before.
@@ -100,18 +106,21 @@ fn an_arrow_brings_the_last_line_back_also_in_the_next_run() {
     let mut terminal = Terminal::start(&arguments);
     terminal.types("echo {\"text\":\"ab\"}\r");
     terminal.shows(r#"{"echo":{"text":"ab"}}"#, 1);
-    terminal.shows("> ", 2);
+    terminal.prompts(2);
     terminal.types("\x1b[A\r");
     terminal.shows(r#"{"echo":{"text":"ab"}}"#, 2);
+    terminal.prompts(3);
     // Back over the brace, the quote and the b.
     terminal.types("\x1b[A\x1b[D\x1b[D\x7fc\r");
     terminal.shows(r#"{"echo":{"text":"ac"}}"#, 1);
+    terminal.prompts(4);
     terminal.types("quit\r");
     assert_eq!(terminal.ends(), Some(0));
 
     let mut terminal = Terminal::start(&arguments);
     terminal.types("\x1b[A\x1b[A\r");
     terminal.shows(r#"{"echo":{"text":"ac"}}"#, 1);
+    terminal.prompts(2);
     // Ctrl-D.
     terminal.types("\x04");
     assert_eq!(terminal.ends(), Some(0));
@@ -124,6 +133,7 @@ fn a_line_of_the_log_leaves_what_is_being_typed_alone() {
     terminal.shows("ended (exit status: 0)", 1);
     terminal.types("\"whole\"}\r");
     terminal.shows(r#"{"echo":{"text":"whole"}}"#, 1);
+    terminal.prompts(2);
     // Ctrl-C.
     terminal.types("\x03");
     assert_eq!(terminal.ends(), Some(0));
@@ -158,6 +168,7 @@ fn the_tab_key_completes_names() {
     let mut terminal = Terminal::start(&["--llm", "none"]);
     terminal.types("datet\t\r");
     terminal.shows("It is ", 1);
+    terminal.prompts(2);
     terminal.types("hub_ec\t {}\r");
     terminal.shows(r#"{"echo":{}}"#, 1);
 }

@@ -163,8 +163,11 @@ impl Options {
         Ok(())
     }
 
-    /// Rejects options that exclude each other.
+    /// Rejects options that exclude each other or say nothing.
     fn check(&self) -> Result<(), &'static str> {
+        if self.once.as_ref().is_some_and(|text| text.trim().is_empty()) {
+            return Err("--once: the question is empty; say something, or call a tool like 'echo {}'");
+        }
         if self.llm_url.is_some() && !matches!(self.llm, Llm::Model { .. }) {
             return Err("--llm-url is for --llm anthropic:MODEL, openai:MODEL or ollama:MODEL");
         }

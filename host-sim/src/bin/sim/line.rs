@@ -109,6 +109,18 @@ pub(crate) fn own_names(listed: &[String]) -> impl Iterator<Item = &'static str>
     all.filter(move |own| listed.iter().any(|known| is_it(known, own)))
 }
 
+/// A line that would have worked, if the reply refuses the arguments of one of the hub's own tools.
+pub(crate) fn example(reply: &str) -> Option<String> {
+    let reply: Value = serde_json::from_str(reply).ok()?;
+    let name = reply["tool_name"].as_str().filter(|_| reply["error_type"] == "invalid_parameters")?;
+    let is_it = |own: &str| name.strip_suffix(own).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'));
+    let tool = TOOLS.iter().chain(EXAMPLE_TOOLS).find(|tool| is_it(tool.name))?;
+    // `name({json})  ->  result`
+    let (call, _) = tool.examples.first()?.code.split_once("  ->  ")?;
+    let arguments = call.strip_prefix(tool.name)?.strip_prefix('(')?.strip_suffix(')')?;
+    Some(format!("{name} {arguments}"))
+}
+
 /// The names of all tools.
 pub(crate) async fn names(network: Network, settings: &Settings) -> Result<Vec<String>, NoAnswer> {
     let mut names = Vec::new();
@@ -128,7 +140,30 @@ pub(crate) async fn names(network: Network, settings: &Settings) -> Result<Vec<S
 
 #[cfg(test)]
 mod tests {
-    use super::Line;
+    use super::{EXAMPLE_TOOLS, Line, TOOLS, example};
+    use hub_core::json::Value;
+
+    #[test]
+    fn every_tool_of_the_hub_has_a_line_to_type() {
+        for tool in TOOLS.iter().chain(EXAMPLE_TOOLS) {
+            let refused = format!(r#"{{"error_type":"invalid_parameters","tool_name":"hub_{}"}}"#, tool.name);
+            let line = example(&refused).expect(tool.name);
+            match Line::read(&line) {
+                Line::Call { name, arguments } => {
+                    assert_eq!(name, format!("hub_{}", tool.name));
+                    Value::parse(arguments.as_bytes()).expect(&line);
+                }
+                other => panic!("{line}: {other:?}"),
+            }
+        }
+        for reply in [
+            r#"{"error_type":"timeout","tool_name":"echo"}"#,
+            r#"{"error_type":"invalid_parameters","tool_name":"control_zwave_device"}"#,
+            "no JSON",
+        ] {
+            assert_eq!(example(reply), None, "{reply}");
+        }
+    }
 
     #[test]
     fn a_name_and_braces_are_a_call() {

@@ -28,6 +28,7 @@ pub(crate) async fn once(network: Network, settings: &Settings, options: &Option
     match line::say(network, settings, options, text).await {
         Ok(reply) => {
             println!("{reply}");
+            show_example(&reply);
             let succeeded =
                 serde_json::from_str::<Value>(&reply).is_ok_and(|reply| reply["success"] != false);
             i32::from(!succeeded)
@@ -94,33 +95,50 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
                 return 1;
             }
         };
-        match line.trim() {
+        let text = line.trim();
+        match text.to_lowercase().as_str() {
             "" => {}
             "quit" | "exit" => return 0,
-            "unplug" if options.link == Spec::Sim => {
-                home.faults().unplug();
-                eprintln!("The controller is unplugged. The hub notices when it next hears nothing from it.");
+            "unplug" | "plug" if options.link != Spec::Sim => {
+                eprintln!("Only a simulated controller can be unplugged; this one is {}.", options.link);
             }
-            "plug" if options.link == Spec::Sim => {
+            "unplug" => {
+                home.faults().unplug();
+                eprintln!(
+                    "The controller is unplugged; plug brings it back. The hub notices when it next hears nothing from \
+                     it."
+                );
+            }
+            "plug" => {
                 home.faults().plug();
                 eprintln!("The controller is plugged in.");
             }
-            "help" => eprintln!("{}", help(options)),
+            "help" | "?" => eprintln!("{}", help(options)),
             "tools" => match line::names(network.clone(), settings).await {
                 Ok(names) => println!("{}", names.join("\n")),
                 Err(error) => eprintln!("sim: {error}"),
             },
-            text => {
+            _ => {
                 let saying = line::say(network.clone(), settings, options, text);
                 match with_progress(network.clone(), settings, saying).await {
-                    Ok(reply) if std::io::stdout().is_terminal() => {
-                        println!("{}", for_terminal(&words(&reply)))
+                    Ok(reply) => {
+                        match std::io::stdout().is_terminal() {
+                            true => println!("{}", for_terminal(&words(&reply))),
+                            false => println!("{reply}"),
+                        }
+                        show_example(&reply);
                     }
-                    Ok(reply) => println!("{reply}"),
                     Err(error) => eprintln!("sim: {error}"),
                 }
             }
         }
+    }
+}
+
+/// What to type instead, on stderr.
+fn show_example(reply: &str) {
+    if let Some(line) = line::example(reply) {
+        eprintln!("  for example: {line}");
     }
 }
 
@@ -156,6 +174,7 @@ fn words(reply: &str) -> String {
     let Ok(json) = serde_json::from_str::<Value>(reply) else { return reply.into() };
     let text = |name: &str| json[name].as_str();
     match (text("content").or(text("message")), text("error")) {
+        (Some(message), Some(error)) if message.contains(error) => message.into(),
         (Some(message), Some(error)) => format!("{message} ({error})"),
         (None, Some(error)) => error.into(),
         (Some(message), None) => message.into(),
@@ -184,7 +203,11 @@ fn help(options: &Options) -> String {
     if options.link == Spec::Sim {
         help.push_str("  unplug, plug       takes the controller away, and brings it back\n");
     }
-    help.push_str("  help               this list\n  quit, exit         ends it");
+    help.push_str(
+        "  help               this list\n  \
+           quit, exit         ends it, as Ctrl-C and Ctrl-D do\n\
+         At a terminal, arrow keys edit the line and bring former ones back, and Tab completes a name.",
+    );
     help
 }
 
@@ -200,6 +223,10 @@ mod tests {
             (r#"{"success":true,"result":{"echo":{"a":1}}}"#, r#"{"echo":{"a":1}}"#),
             (r#"{"success":false,"error":"no relay","message":"Sorry."}"#, "Sorry. (no relay)"),
             (r#"{"success":false,"error":"Tool 'x' not found"}"#, "Tool 'x' not found"),
+            (
+                r#"{"success":false,"error":"missing 'a'","message":"missing 'a'. Required: a"}"#,
+                "missing 'a'. Required: a",
+            ),
             (r#"{"success":true}"#, r#"{"success":true}"#),
             ("no JSON", "no JSON"),
         ] {
