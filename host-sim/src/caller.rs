@@ -54,13 +54,16 @@ pub async fn ask(
     .await
 }
 
-/// Waits until the hub of `settings` knows whether its controller can be reached.
+/// Waits until the hub of `settings` is online and knows whether its controller can be reached.
 pub async fn wait_for_controller(
     network: Network,
     settings: &Settings,
     patience: Duration,
 ) -> Result<(), NoAnswer> {
     connected(network, settings, patience, async |connection, _| {
+        subscribe(connection, &[&topic(settings, "availability")]).await?;
+        receive(connection, |message| message.payload() == b"online").await?;
+        // Only now: before, it may be what the hub said in a former run.
         subscribe(connection, &[&topic(settings, "info")]).await?;
         receive(connection, |message| {
             let info: serde_json::Value = serde_json::from_slice(message.payload()).unwrap_or_default();

@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::str::FromStr;
 use std::task::{Context, Poll, ready};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Access, Mode, OFlags};
 use rustix::pty::OpenptFlags;
 use rustix::termios::{ControlModes, OptionalActions, SpecialCodeIndex};
 use tokio::io::unix::AsyncFd;
@@ -50,6 +50,47 @@ impl FromStr for SerialPort {
     }
 }
 
+impl SerialPort {
+    /// Why the port cannot be opened, as far as that can be told without opening it: that would reset some devices.
+    pub fn obstacle(&self) -> Option<String> {
+        let access = Access::READ_OK | Access::WRITE_OK;
+        let error = rustix::fs::access(&self.path, access).err()?;
+        Some(self.explain(&error.into(), &present("/dev")))
+    }
+
+    /// The error in words for a person, with what to check. `present` are the ports that there are.
+    fn explain(&self, error: &io::Error, present: &[String]) -> String {
+        let check = match error.kind() {
+            io::ErrorKind::NotFound if present.is_empty() => {
+                "check its name and its plug; no USB port is here".into()
+            }
+            io::ErrorKind::NotFound => {
+                format!("check its name and its plug; here are {}", present.join(", "))
+            }
+            io::ErrorKind::PermissionDenied => {
+                "check that you may use it: on most systems the group 'dialout' may".into()
+            }
+            io::ErrorKind::ResourceBusy => "another program uses it; end that first".to_owned(),
+            _ => "check its name: is it a serial port?".into(),
+        };
+        format!("cannot open {self}: {error}; {check}")
+    }
+}
+
+/// The ports in `folder` that a controller may be plugged in at.
+fn present(folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.path().display().to_string());
+    let is_port = |path: &String| {
+        ["ttyUSB", "ttyACM", "cu.usb"]
+            .iter()
+            .any(|kind| path[folder.len()..].trim_start_matches('/').starts_with(kind))
+    };
+    let mut present: Vec<_> = names.filter(is_port).collect();
+    present.sort();
+    present
+}
+
 impl fmt::Display for SerialPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at {} baud", self.path.display(), self.baud)
@@ -70,16 +111,8 @@ impl Tty {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn open(port: &SerialPort) -> io::Result<Self> {
-        Self::open_silently(port).map_err(|error| {
-            let hint = match error.kind() {
-                io::ErrorKind::NotFound => "there is no such port; is it plugged in?".into(),
-                io::ErrorKind::PermissionDenied => {
-                    format!("{error}; on most systems the group 'dialout' may use serial ports")
-                }
-                _ => format!("{error}; is it a serial port?"),
-            };
-            io::Error::new(error.kind(), format!("cannot open {port}: {hint}"))
-        })
+        Self::open_silently(port)
+            .map_err(|error| io::Error::new(error.kind(), port.explain(&error, &present("/dev"))))
     }
 
     fn open_silently(port: &SerialPort) -> io::Result<Self> {
@@ -173,7 +206,8 @@ impl AsyncWrite for Tty {
 
 #[cfg(test)]
 mod tests {
-    use super::{SerialPort, Tty};
+    use super::{SerialPort, Tty, present};
+    use support::Folder;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     #[test]
@@ -206,13 +240,35 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_stands_in_the_way_is_said_with_what_to_check() {
+        let port = SerialPort { path: "/dev/ttyUSB7".into(), baud: 9600 };
+        let folder = Folder::new("hearthwave-ports");
+        for name in ["ttyUSB1", "ttyACM0", "tty0", "null"] {
+            std::fs::write(folder.0.join(name), "").expect("written");
+        }
+        let place = folder.0.to_str().expect("text");
+        let here = [format!("{place}/ttyACM0"), format!("{place}/ttyUSB1")];
+        assert_eq!(present(place), here);
+        for (code, words) in [
+            (2, format!("No such file or directory (os error 2); check its name and its plug; here are {}", here.join(", "))),
+            (13, "Permission denied (os error 13); check that you may use it: on most systems the group 'dialout' may".into()),
+            (16, "Device or resource busy (os error 16); another program uses it; end that first".into()),
+            (25, "Inappropriate ioctl for device (os error 25); check its name: is it a serial port?".into()),
+        ] {
+            let error = std::io::Error::from_raw_os_error(code);
+            assert_eq!(port.explain(&error, &here), format!("cannot open /dev/ttyUSB7 at 9600 baud: {words}"));
+        }
+    }
+
     #[tokio::test]
     async fn what_is_no_terminal_is_refused() {
         let open = |path: &str| {
             Tty::open(&SerialPort { path: path.into(), baud: 9600 }).expect_err("refused").to_string()
         };
-        let words = "cannot open /dev/no-such-port at 9600 baud: there is no such port; is it plugged in?";
-        assert_eq!(open("/dev/no-such-port"), words);
+        let (error, words) =
+            (open("/dev/no-such-port"), "cannot open /dev/no-such-port at 9600 baud: No such file or");
+        assert!(error.starts_with(words) && error.contains("; check its name and its plug; "), "{error}");
         assert!(open("/dev/null").ends_with("is it a serial port?"), "{}", open("/dev/null"));
     }
 }

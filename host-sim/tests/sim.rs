@@ -110,6 +110,34 @@ fn a_failure_is_an_exit_status_and_still_json() {
 }
 
 #[test]
+fn what_looks_like_a_call_is_one_also_when_nobody_offers_the_tool() {
+    let call = r#"control_zwave_device {"device_name":"Switch One","command":"on"}"#;
+    for (link, question, error_type, words) in [
+        ("exec:false", call, None, "controller"),
+        ("sim", r#"control_zwave_devise {"device_name":"Switch One"}"#, Some("not_found"), "not found"),
+        ("sim", r#"echo {"text":"hello"#, Some("invalid_json"), "ends too early"),
+        ("sim", r#"echo {},"name":"fly","x":{}"#, Some("invalid_json"), "expected"),
+    ] {
+        let (output, stdout, stderr) = run(&["--link", link, "--once", question]);
+        assert_eq!(output.status.code(), Some(1), "{question}: {stdout} {stderr}");
+        let reply: Value = serde_json::from_str(&stdout).expect("JSON");
+        assert_eq!(reply["success"], false, "{question}: {reply}");
+        assert!(error_type.is_none_or(|known| reply["error_type"] == known), "{question}: {reply}");
+        assert!(stdout.contains(words), "{question}: {reply}");
+    }
+}
+
+#[test]
+fn arguments_that_are_refused_come_with_a_line_that_works() {
+    let (output, stdout, stderr) = run(&["--llm", "none", "--once", "restart_hub"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout.contains("missing 'confirm'"), "{stdout}");
+    let line = stderr.lines().find_map(|line| line.strip_prefix("  for example: ")).expect("a line to type");
+    let (output, stdout, _) = run(&["--llm", "none", "--once", line]);
+    assert_eq!(output.status.code(), Some(0), "{line}: {stdout}");
+}
+
+#[test]
 fn a_broker_that_is_not_there_is_named() {
     // Nothing listens at port 1 of the loopback.
     let (output, stdout, stderr) = run(&["--broker", "mqtt://127.0.0.1:1", "--once", "hello"]);
@@ -125,6 +153,9 @@ fn wrong_arguments_are_explained() {
     let (output, stdout, stderr) = run(&["--hub-id", "a/b"]);
     assert_eq!((output.status.code(), stdout.as_str()), (Some(2), ""));
     assert!(stderr.contains("letters, digits") && stderr.contains("--help"), "{stderr}");
+    let (output, stdout, stderr) = run(&["--once", " "]);
+    assert_eq!((output.status.code(), stdout.as_str()), (Some(2), ""));
+    assert!(stderr.contains("--once: the question is empty"), "{stderr}");
     let (output, stdout, _) = run(&["--help"]);
     assert_eq!(output.status.code(), Some(0));
     for option in ["--once TEXT", "--broker URL", "--search-url URL", "--config FILE"] {
@@ -247,7 +278,11 @@ fn the_prompt_helps_and_tells_what_goes_on() {
     let reply = prompt.ask("turn on the kitchen light");
     assert!(reply.contains("Kitchen Light is now on."), "{reply}");
     let reply = prompt.ask("nonsense {\"text\":\"hello\"}");
-    assert!(reply.contains("did not understand"), "no tool of that name, so it is said: {reply}");
+    assert!(reply.contains("Tool 'nonsense' not found"), "it looks like a call, so it is one: {reply}");
+    let reply = prompt.ask("datetime");
+    assert!(reply.contains("\"tool_name\":\"datetime\""), "a tool without arguments: {reply}");
+    let reply = prompt.ask("status");
+    assert!(reply.contains("\"content\":"), "only the end of a tool's name, so it is said: {reply}");
     let told = prompt.quit();
     for part in ["@status @goodnight @explain", "NAME {json}", "unplug, plug", "tools  ", "quit, exit  "] {
         assert!(told.contains(part), "{part}: {told}");
@@ -255,6 +290,15 @@ fn the_prompt_helps_and_tells_what_goes_on() {
     for part in ["\n  ... waiting for the model\n", "\n  ... calling control_zwave_device\n"] {
         assert!(told.contains(part), "{part}: {told}");
     }
+}
+
+#[test]
+fn a_call_waits_for_a_controller_that_is_just_coming() {
+    let slow = format!("exec:sleep 1; exec {}", env!("CARGO_BIN_EXE_zwave"));
+    let mut prompt = Prompt::start(&["--llm", "none", "--link", &slow]);
+    let reply = prompt.ask(r#"control_zwave_device {"device_name":"Switch One","command":"on"}"#);
+    assert!(reply.contains("Switch One is now on"), "{reply}");
+    prompt.quit();
 }
 
 #[test]

@@ -149,7 +149,7 @@ fn wrong_options_are_explained() {
     let output = zwave(&["--serial", "/dev/no-such-port"]).output().expect("it runs");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr.contains("/dev/no-such-port at 115200 baud: there is no such port"), "{stderr}");
+    assert!(stderr.contains("/dev/no-such-port at 115200 baud: No such file"), "{stderr}");
     let help = zwave(&["--help"]).output().expect("it runs");
     assert!(String::from_utf8_lossy(&help.stdout).contains("--fault NAME[:RATE]"));
 }

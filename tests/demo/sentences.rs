@@ -3,7 +3,7 @@
 use crate::chat::chat;
 
 /// What is said, the calls that it ends with, and how the answer begins. A new home for each.
-const SENTENCES: [(&str, &[&str], &str); 73] = [
+const SENTENCES: [(&str, &[&str], &str); 92] = [
     // Several at once, and exceptions.
     (
         "turn off everything except the hall light",
@@ -166,6 +166,54 @@ const SENTENCES: [(&str, &[&str], &str); 73] = [
     ),
     ("movie time!", &[r#"activate_scene {"sceneName":"Movie Night"}"#], "Movie Night is set"),
     ("I'm leaving", &[r#"activate_scene {"sceneName":"Away"}"#], "Away is set"),
+    // Numbers in words.
+    ("set the hall light to forty percent", &["level 40 Hall Light"], "Hall Light is now on at level 40."),
+    ("dim the ceiling lamp to twenty-five percent", &["level 25 Ceiling Lamp"], "Ceiling Lamp is now on"),
+    ("put the hall light at ninety nine percent", &["level 99 Hall Light"], "Hall Light is now on"),
+    ("set the bedside lamp to a quarter", &["level 25 Bedside Lamp"], "Bedside Lamp is now on at level 25."),
+    ("set the hall light to three quarters", &["level 75 Hall Light"], "Hall Light is now on at level 75."),
+    (
+        "turn the hall light down by ten percent",
+        &["level 20 Hall Light"],
+        "Hall Light is now on at level 20.",
+    ),
+    ("set switch one to forty percent", &["list_devices {}"], "Switch One cannot do that: it is a switch."),
+    ("turn on switch one", &["on Switch One"], "Switch One is now on."),
+    (
+        "set the heating to twenty one point five degrees",
+        &[r#"set_thermostat {"setpoint":21.5}"#],
+        "Living Room Thermostat is now in mode heat, set to 21.5 degrees",
+    ),
+    (
+        "set the heating to nineteen and a half degrees and turn on the hall light",
+        &[r#"set_thermostat {"setpoint":19.5}"#, "on Hall Light"],
+        "Living Room Thermostat is now in mode heat, set to 19.5 degrees",
+    ),
+    ("turn the heating up by half a degree", &[r#"set_thermostat {"setpoint":21.0}"#], "Living Room"),
+    ("make it two degrees warmer", &[r#"set_thermostat {"setpoint":22.5}"#], "Living Room Thermostat is now"),
+    ("set the volume to one hundred", &[r#"hub_volume {"level":100}"#], "The volume is 100 percent."),
+    ("turn the volume to half", &[r#"hub_volume {"level":50}"#], "The volume is 50 percent."),
+    ("set the volume to zero", &[r#"hub_volume {"level":0}"#], "The volume is 0 percent."),
+    (
+        "which batteries are below a quarter",
+        &[r#"get_battery_levels {"below":25}"#],
+        "These batteries: Bedroom Temperature at 12 percent.",
+    ),
+    (
+        "what is a quarter of two hundred",
+        &[r#"hub_math_eval {"expression":"0.25 * 200"}"#],
+        "A quarter of two hundred is 50.",
+    ),
+    (
+        "what is two point five times a hundred and four",
+        &[r#"hub_math_eval {"expression":"2.5 * 104"}"#],
+        "Two point five times a hundred and four is 260.",
+    ),
+    (
+        "set the flag guests to twenty five",
+        &[r#"hub_set_project_flag {"name":"guests","value":25}"#],
+        "The flag guests",
+    ),
     // Politeness, and requests that it cannot fulfil.
     ("what can you do?", &[], "I am the demo model of Hearthwave"),
     ("thanks!", &[], "You are welcome."),
@@ -242,6 +290,18 @@ fn it_is_what_was_named_last() {
         assert_eq!(answer.content, "Porch Light is now off.");
         let answer = chat.say("is it on?").await;
         assert_eq!(answer.content, "No, Porch Light is off.");
+    });
+}
+
+#[test]
+fn that_one_is_no_number() {
+    chat(async |chat| {
+        chat.say("turn on the hall light").await;
+        assert_eq!(chat.say("turn that one off").await.content, "Hall Light is now off.");
+        assert_eq!(
+            chat.say("set this one to forty percent").await.content,
+            "Hall Light is now on at level 40."
+        );
     });
 }
 

@@ -98,11 +98,26 @@ impl Broker {
         let expiry = wanted_expiry.min(self.limits.session_expiry);
 
         self.take_over(&client);
+        let most = self.limits.connections;
+        if self.connected() >= most {
+            self.tell_full(format_args!(
+                "'{}' is refused: {most} clients are connected, which is the most; for more, use a broker of its \
+                 own (--broker)",
+                client.escape_debug()
+            ));
+            return Err(ReasonCode::QuotaExceeded);
+        }
         if connect.clean_start {
             self.end_session(&client);
         }
         let session_present = self.sessions.contains_key(&client);
-        if !session_present && self.sessions.len() >= self.limits.sessions {
+        let most = self.limits.sessions;
+        if !session_present && self.sessions.len() >= most {
+            self.tell_full(format_args!(
+                "'{}' is refused: {most} sessions are kept, which is the most; those of absent clients end when \
+                 they expire",
+                client.escape_debug()
+            ));
             return Err(ReasonCode::QuotaExceeded);
         }
         let session = self.sessions.entry(Arc::clone(&client)).or_default();

@@ -8,9 +8,11 @@ use std::time::Duration;
 /// also bound the broker's memory, whatever the clients do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Open connections, whether or not they have been through CONNECT. One more is closed at once.
+    /// Clients that are connected. One more is refused with the reason Quota exceeded, and the log says so.
     /// Default 128.
     pub connections: usize,
+    /// Open connections of nobody: before CONNECT, or being closed. One more is closed at once. Default 128.
+    pub handshakes: usize,
     /// Time from the opening of a connection to its complete CONNECT. Default 10 s.
     pub connect_within: Duration,
     /// Time for a connection that the broker closes to take what was written for it. Default 2 s.
@@ -30,7 +32,8 @@ pub struct Limits {
     /// Subscriptions of one session, and filters in one SUBSCRIBE. Default 512.
     pub subscriptions: usize,
     /// Messages waiting for one session, absent or slow. For a new one the oldest of QoS 0 goes; when there
-    /// is none, the new one is dropped. Default 2000.
+    /// is none, the new one is dropped. The log says whose messages are dropped; the publisher of one that nobody
+    /// gets is told Quota exceeded. Default 2000.
     pub queued_messages: usize,
     /// Bytes of topics, payloads and properties waiting or unacknowledged in one session. Default 4 MiB.
     pub queued_bytes: usize,
@@ -53,6 +56,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 128,
+            handshakes: 128,
             connect_within: Duration::from_secs(10),
             close_within: Duration::from_secs(2),
             packet_size: 1024 * 1024,

@@ -16,7 +16,7 @@
 //! `session` keeps what outlives a connection: subscriptions, messages waiting or unacknowledged, the will.
 //! Messages move from a session to its connection only as fast as the transport takes them, so a slow client
 //! costs no more than its session's queue. Every capacity is in [`Limits`]; messages that had to be dropped are
-//! counted in [`Dropped`].
+//! counted in [`Dropped`], and the log says whose they were.
 //!
 //! It is written by hand on the codec crate `mqtt5-protocol`, since no broker crate would do: `rumqttd` and `rmqtt` fail
 //! the conformance suite (they deliver with a higher QoS than subscribed, ignore Maximum Packet Size, do not resume
@@ -42,6 +42,7 @@ mod will;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -63,6 +64,9 @@ use session::{Outlet, Pumped, Session};
 
 const PINGRESP: [u8; 2] = [0xd0, 0];
 
+/// How long the log is not told again that there is no room for a client.
+const TELL_AGAIN: Duration = Duration::from_secs(60);
+
 /// The broker's state and decisions.
 ///
 /// Time is what the caller says it is: a `Duration` since a moment of its choice, the same for all calls. It
@@ -75,6 +79,8 @@ pub struct Broker {
     sessions: BTreeMap<ClientId, Session>,
     retained: Retained,
     dropped: Dropped,
+    /// When the log was last told that there is no room for a client.
+    told_full: Option<Duration>,
     changed: BTreeSet<ConnectionId>,
     last_connection: u64,
     last_turn: u64,
@@ -102,6 +108,7 @@ impl Broker {
             sessions: BTreeMap::new(),
             retained: Retained::default(),
             dropped: Dropped::default(),
+            told_full: None,
             changed: BTreeSet::new(),
             last_connection: 0,
             last_turn: 0,
@@ -112,7 +119,11 @@ impl Broker {
     /// A connection was opened. `None` if there are too many: close the transport.
     pub fn open(&mut self, now: Duration) -> Option<ConnectionId> {
         self.advance(now);
-        if self.connections.len() >= self.limits.connections {
+        if self.connections.len() - self.connected() >= self.limits.handshakes {
+            let most = self.limits.handshakes;
+            self.tell_full(format_args!(
+                "a connection is closed at once: {most} others are open that are no client's"
+            ));
             return None;
         }
         self.last_connection += 1;
@@ -249,6 +260,19 @@ impl Broker {
         self.dropped
     }
 
+    /// How many clients are connected.
+    fn connected(&self) -> usize {
+        self.connections.values().filter(|connection| connection.client.is_some()).count()
+    }
+
+    /// Logs that somebody was turned away. Who is tries again soon, so one line speaks for some time.
+    fn tell_full(&mut self, what: fmt::Arguments<'_>) {
+        if self.told_full.is_none_or(|told| self.now >= told + TELL_AGAIN) {
+            self.told_full = Some(self.now);
+            log::warn!("broker: {what}");
+        }
+    }
+
     fn advance(&mut self, now: Duration) {
         self.now = self.now.max(now);
     }
@@ -310,6 +334,7 @@ impl Broker {
         self.changed.insert(id);
         let (limits, dropped) = (&self.limits, &mut self.dropped);
         let pumped = session.pump(&mut Outlet { connection, limits, dropped, now: self.now });
+        session.tell_lost(client);
         if pumped == Pumped::Cut {
             self.hang_up(id, OnLeave::PublishWill);
         }

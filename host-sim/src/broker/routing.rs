@@ -14,7 +14,7 @@ use mqtt5_protocol::packet::unsubscribe::UnsubscribePacket;
 use mqtt5_protocol::{PropertyId, QoS, ReasonCode};
 
 use super::message::{self, ClientId, Delivery, Message, lower};
-use super::session::Subscription;
+use super::session::{QueueFull, Subscription};
 use super::topic::{self, Filter};
 use super::will::Will;
 use super::{Broker, ConnectionId};
@@ -93,14 +93,15 @@ impl Broker {
             return ReasonCode::QuotaExceeded;
         }
         let deliveries = self.deliveries(&message);
-        let reason = match deliveries.is_empty() {
-            true => ReasonCode::NoMatchingSubscribers,
-            false => ReasonCode::Success,
-        };
-        for (client, delivery) in deliveries {
-            self.deliver(&client, delivery);
+        if deliveries.is_empty() {
+            return ReasonCode::NoMatchingSubscribers;
         }
-        reason
+        let mut is_kept = message.retain;
+        for (client, delivery) in deliveries {
+            is_kept |= self.deliver(&client, delivery).is_ok();
+        }
+        // A message that reached one of them is not to be published again for the others.
+        if is_kept { ReasonCode::Success } else { ReasonCode::QuotaExceeded }
     }
 
     fn deliveries(&mut self, message: &Arc<Message>) -> Vec<(ClientId, Delivery)> {
@@ -133,10 +134,13 @@ impl Broker {
         deliveries
     }
 
-    fn deliver(&mut self, client: &ClientId, delivery: Delivery) {
-        let Some(session) = self.sessions.get_mut(client) else { return };
-        session.enqueue(delivery, self.now, &self.limits, &mut self.dropped);
+    fn deliver(&mut self, client: &ClientId, delivery: Delivery) -> Result<(), QueueFull> {
+        let Some(session) = self.sessions.get_mut(client) else { return Ok(()) };
+        let before = self.dropped.queue_full;
+        let queued = session.enqueue(delivery, self.now, &self.limits, &mut self.dropped);
+        session.note_lost(client, self.dropped.queue_full - before);
         self.pump(client);
+        queued
     }
 
     pub(super) fn subscribe(&mut self, id: ConnectionId, client: &ClientId, subscribe: SubscribePacket) {
@@ -163,7 +167,8 @@ impl Broker {
         }
         self.send(id, &answer);
         for delivery in retained {
-            self.deliver(client, delivery);
+            // The subscriber is told of nothing that it misses; the log is.
+            let _ = self.deliver(client, delivery);
         }
     }
 
@@ -182,13 +187,13 @@ impl Broker {
         let Some(session) = self.sessions.get_mut(client) else {
             return SubAckReasonCode::UnspecifiedError;
         };
-        let former = session.subscriptions.get(&wanted.filter);
-        if former.is_none() && session.subscriptions.len() >= self.limits.subscriptions {
+        let former_turn = session.subscriptions.get(&wanted.filter).map(|former| former.turn);
+        if former_turn.is_none() && session.subscriptions.len() >= self.limits.subscriptions {
             return SubAckReasonCode::QuotaExceeded;
         }
         let wants_retained = match options.retain_handling {
             RetainHandling::SendAtSubscribe => true,
-            RetainHandling::SendAtSubscribeIfNew => former.is_none(),
+            RetainHandling::SendAtSubscribeIfNew => former_turn.is_none(),
             RetainHandling::DoNotSend => false,
         };
         if wants_retained && filter.group.is_none() {
@@ -201,14 +206,16 @@ impl Broker {
                 retain: true,
                 identifiers: identifier.into_iter().collect(),
             }));
-            self.dropped.queue_full += matching.count() as u64;
+            let lost = matching.count() as u64;
+            self.dropped.queue_full += lost;
+            session.note_lost(client, lost);
         }
         let subscription = Subscription {
             topics: filter.topics.to_owned(),
             shared: filter.group.is_some(),
             options,
             identifier,
-            turn: former.map_or(0, |former| former.turn),
+            turn: former_turn.unwrap_or(0),
         };
         session.subscriptions.insert(wanted.filter, subscription);
         SubAckReasonCode::from_qos(options.qos)

@@ -26,6 +26,8 @@ pub(super) struct Session {
     inflight: Vec<InFlight>,
     /// Bytes of all messages in `queue` and `inflight`.
     bytes: usize,
+    /// Messages that found no room since the queue was last empty.
+    lost: u64,
     last_packet_id: u16,
     /// Messages of QoS 2 from the client that it has not released yet.
     pub(super) unreleased: BTreeSet<u16>,
@@ -82,6 +84,10 @@ enum Written {
     /// The client takes no packet of this size.
     TooLarge,
 }
+
+/// A message was dropped, since too many wait already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct QueueFull;
 
 /// What pumping ended with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,9 +165,9 @@ impl Session {
         now: Duration,
         limits: &Limits,
         dropped: &mut Dropped,
-    ) {
+    ) -> Result<(), QueueFull> {
         if self.connection.is_none() && delivery.qos == QoS::AtMostOnce {
-            return;
+            return Ok(());
         }
         let size = delivery.message.size();
         if !self.has_room_for(size, limits) {
@@ -170,11 +176,36 @@ impl Session {
         while !self.has_room_for(size, limits) {
             dropped.queue_full += 1;
             let oldest = self.queue.iter().position(|waiting| waiting.qos == QoS::AtMostOnce);
-            let Some(oldest) = oldest.filter(|_| size <= limits.queued_bytes) else { return };
+            let oldest = oldest.filter(|_| size <= limits.queued_bytes).ok_or(QueueFull)?;
             self.take_waiting(oldest);
         }
         self.bytes += size;
         self.queue.push_back(delivery);
+        Ok(())
+    }
+
+    /// Counts messages that found no room, and logs the first: `client` is whose session this is.
+    pub(super) fn note_lost(&mut self, client: &str, lost: u64) {
+        if self.lost == 0 && lost > 0 {
+            let why = if self.connection.is_some() { "reads too slowly" } else { "is away" };
+            log::warn!(
+                "broker: messages for '{}' are dropped: it {why}, and {} messages of {} bytes wait for it; of \
+                 QoS 0 the oldest go, then new ones",
+                client.escape_debug(),
+                self.queue.len(),
+                self.bytes
+            );
+        }
+        self.lost += lost;
+    }
+
+    /// Logs how many messages were lost, once nothing waits any more.
+    pub(super) fn tell_lost(&mut self, client: &str) {
+        if self.lost > 0 && self.queue.is_empty() {
+            let (client, lost) = (client.escape_debug(), self.lost);
+            log::warn!("broker: '{client}' has caught up; {lost} messages for it were dropped");
+            self.lost = 0;
+        }
     }
 
     fn has_room_for(&self, size: usize, limits: &Limits) -> bool {

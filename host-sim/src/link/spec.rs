@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use hub_core::SERIAL_HINT;
-
 use crate::tty::SerialPort;
 
 /// What is at the far end of the hub's serial line, written `sim`, `exec:COMMAND`, `tcp:HOST:PORT` or
@@ -27,13 +25,21 @@ pub enum Spec {
 }
 
 impl Spec {
-    /// What to check when there is no answer.
-    pub const fn hint(&self) -> &'static str {
+    /// What to check when there is no answer. For a serial port it begins with whether it can be opened now.
+    pub fn hint(&self) -> String {
         match self {
-            Self::Sim => "type 'plug' if the simulated controller is unplugged",
-            Self::Exec(_) => "that the command starts by itself, and speaks MCP on stdin and stdout",
-            Self::Tcp { .. } => "that the address and the port are right, and that somebody speaks MCP there",
-            Self::Serial(_) => SERIAL_HINT,
+            Self::Sim => "type 'plug' if the simulated controller is unplugged".into(),
+            Self::Exec(_) => "that the command starts by itself, and speaks MCP on stdin and stdout".into(),
+            Self::Tcp { .. } => {
+                "that the address and the port are right, and that somebody speaks MCP there".into()
+            }
+            Self::Serial(port) => match port.obstacle() {
+                Some(obstacle) => format!("the port first: {obstacle}"),
+                None => format!(
+                    "the controller's power, RX and TX (crossed?), the ground wire, {} baud at both ends",
+                    port.baud
+                ),
+            },
         }
     }
 }
@@ -106,6 +112,17 @@ mod tests {
             assert_eq!(text.parse(), Ok(spec.clone()));
             assert_eq!(spec.to_string(), shown);
         }
+    }
+
+    #[test]
+    fn a_port_that_cannot_be_opened_is_no_matter_of_wires() {
+        let hint = |port: &str| format!("serial:{port}").parse::<Spec>().expect(port).hint();
+        let missing = hint("/dev/no-such-port");
+        assert!(
+            missing.starts_with("the port first: cannot open /dev/no-such-port at 115200 baud: No such file"),
+            "{missing}"
+        );
+        assert!(hint("/dev/null@9600").ends_with("the ground wire, 9600 baud at both ends"));
     }
 
     #[test]

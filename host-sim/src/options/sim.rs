@@ -20,9 +20,9 @@ The Hearthwave hub on a desktop: an MQTT broker, a simulated Z-Wave controller a
 Usage: cargo sim [OPTIONS]
 
   --once TEXT      ask one question, print the reply as JSON, and exit (0 if it succeeded, 1 if not).
-                   TEXT is what a person says, or a tool call like
-                   '{\"name\":\"echo\",\"arguments\":{\"text\":\"hello\"}}'
-                   or NAME {\"argument\":...}
+                   TEXT is what a person says, or a tool call: 'echo {\"text\":\"hello\"}', or as a request
+                   '{\"name\":\"echo\",\"arguments\":{\"text\":\"hello\"}}', or the name of a tool alone.
+                   What looks like a call is one: the hub says so if there is no such tool
   --llm MODEL      which language model answers: demo, a small grammar in this process (the default); none, and only
                    tool calls are possible; or anthropic:MODEL, openai:MODEL or ollama:MODEL through a relay in this
                    process, with the key from ANTHROPIC_API_KEY or OPENAI_API_KEY.
@@ -38,7 +38,7 @@ Usage: cargo sim [OPTIONS]
                    default); exec:COMMAND, a program that speaks MCP on stdin and stdout; tcp:HOST:PORT; or
                    serial:PATH[@BAUD], a real port
   --state FILE     where the hub keeps settings, flags and documents; made if it is not there. Without it, what
-                   the hub is told is forgotten when it ends
+                   the hub is told is forgotten when it ends. What was typed is kept beside it, in FILE.history
   --hub-id ID      the hub's name in every topic (sim; with --once and --broker, one of its own)
   --config FILE    options from a file: a JSON object like {\"hub_id\":\"attic\",\"llm\":\"none\"} with any of hub_id,
                    broker, listen, link, llm, llm_url, search_url and state. The command line wins
@@ -163,8 +163,11 @@ impl Options {
         Ok(())
     }
 
-    /// Rejects options that exclude each other.
+    /// Rejects options that exclude each other or say nothing.
     fn check(&self) -> Result<(), &'static str> {
+        if self.once.as_ref().is_some_and(|text| text.trim().is_empty()) {
+            return Err("--once: the question is empty; say something, or call a tool like 'echo {}'");
+        }
         if self.llm_url.is_some() && !matches!(self.llm, Llm::Model { .. }) {
             return Err("--llm-url is for --llm anthropic:MODEL, openai:MODEL or ollama:MODEL");
         }
@@ -206,7 +209,7 @@ impl Options {
             settings.broker = BrokerUrl { login, ..url.clone() };
         }
         settings.rule = self.llm.rule();
-        settings.controller_hint = self.link.hint().into();
+        settings.controller_hint = self.link.hint();
         if let Some(prefix) = environment("MCP_TOOL_PREFIX") {
             settings.tool_prefix = prefix;
         }

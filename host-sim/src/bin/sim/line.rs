@@ -2,18 +2,54 @@
 
 use std::time::Duration;
 
-use host_sim::caller::{NoAnswer, ask};
+use host_sim::caller::{NoAnswer, ask, wait_for_controller};
 use host_sim::hub::Settings;
 use host_sim::network::Network;
 use host_sim::options::Llm;
 use host_sim::options::sim::Options;
+use hub_core::json;
+use hub_core::tools::{EXAMPLE_TOOLS, TOOLS};
 use serde_json::{Value, json};
 
 /// How long a question may take, from the start of the hub.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// Asks the hub. A tool call is sent as it is: a request in JSON, or `NAME {json}` with the name of a tool. Any other text
-/// is for the model, if there is one.
+/// How long a line waits for the controller to be ready: all quick attempts, and some time for each.
+pub(crate) const CONTROLLER_PATIENCE: Duration = Duration::from_secs(25);
+
+/// What a line is, by its looks.
+#[derive(Debug, PartialEq)]
+enum Line<'a> {
+    /// `{json}`: a request to call a tool, as it is sent.
+    Request,
+    /// `NAME {json}`: a call, whether or not there is such a tool. What stands in braces may be no JSON.
+    Call { name: &'a str, arguments: &'a str },
+    /// One word: a call without arguments if it names a tool, else talk.
+    Word(&'a str),
+    /// What a person says to the model.
+    Talk,
+}
+
+impl<'a> Line<'a> {
+    fn read(text: &'a str) -> Self {
+        let is_name = |name: &str| {
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+        };
+        match text.find('{').map(|brace| text.split_at(brace)) {
+            Some(("", _)) => Self::Request,
+            Some((name, arguments)) if is_name(name.trim_end()) => {
+                Self::Call { name: name.trim_end(), arguments }
+            }
+            None if is_name(text) => Self::Word(text),
+            _ => Self::Talk,
+        }
+    }
+}
+
+/// Asks the hub: a tool call is sent as it is, any other text is for the model, if there is one.
+///
+/// What looks like a call is never said to the model, also when nobody offers that tool now: the hub says why not. A tool
+/// that is not there may be the controller's, so a controller that is just coming is waited for.
 pub(crate) async fn say(
     network: Network,
     settings: &Settings,
@@ -21,38 +57,68 @@ pub(crate) async fn say(
     text: &str,
 ) -> Result<String, NoAnswer> {
     let text = text.trim();
-    let (request, payload) = if text.starts_with('{') {
-        ("tool/call", text.to_owned())
-    } else if let Some(call) = direct(network.clone(), settings, text).await? {
-        ("tool/call", call)
-    } else if options.llm == Llm::None {
-        let error =
-            "There is no language model (--llm none): type a tool call, like echo {\"text\":\"hello\"}";
-        return Ok(json!({ "success": false, "error": error, "error_type": "no_model" }).to_string());
-    } else {
-        ("chat", json!({ "text": text }).to_string())
+    let (request, payload) = match Line::read(text) {
+        Line::Request => ("tool/call", text.to_owned()),
+        Line::Call { name, arguments } => {
+            // Read by itself: closing braces could make something else of the request.
+            if let Err(error) = json::Value::parse(arguments.as_bytes()) {
+                let error = format!("What follows '{name}' is {error} of {arguments}");
+                return Ok(refusal(&error, "invalid_json"));
+            }
+            if !is_offered(network.clone(), settings, name).await? {
+                // One that is not there in time is not waited for: the hub says so.
+                let _ = wait_for_controller(network.clone(), settings, CONTROLLER_PATIENCE).await;
+            }
+            ("tool/call", call(name, arguments))
+        }
+        Line::Word(word) if is_offered(network.clone(), settings, word).await? => {
+            ("tool/call", call(word, "{}"))
+        }
+        Line::Word(_) | Line::Talk if options.llm == Llm::None => {
+            let error = "There is no language model (--llm none), and this is no tool call such as \
+                         echo {\"text\":\"hello\"}";
+            return Ok(refusal(error, "no_model"));
+        }
+        Line::Word(_) | Line::Talk => ("chat", json!({ "text": text }).to_string()),
     };
     let reply = ask(network, settings, request, payload.as_bytes(), PATIENCE).await?;
     Ok(String::from_utf8_lossy(&reply).into_owned())
 }
 
-/// `NAME {json}` as a request, if there is a tool of that name, with or without the hub's prefix.
-async fn direct(network: Network, settings: &Settings, text: &str) -> Result<Option<String>, NoAnswer> {
-    let Some((name, arguments)) = split(text) else { return Ok(None) };
-    // Whatever the prefix is now: it can be changed while the hub runs.
-    let is_prefix = |prefix: &str| prefix.is_empty() || prefix.ends_with('_');
-    let is_it = |known: &String| known.strip_suffix(name).is_some_and(is_prefix);
-    let is_known = names(network, settings).await?.iter().any(is_it);
-    // The hub checks the arguments.
-    Ok(is_known.then(|| format!("{{\"name\":\"{name}\",\"arguments\":{arguments}}}")))
+fn call(name: &str, arguments: &str) -> String {
+    format!("{{\"name\":\"{name}\",\"arguments\":{arguments}}}")
 }
 
-/// A name and what follows it in braces.
-fn split(text: &str) -> Option<(&str, &str)> {
-    let (name, arguments) = text.split_at(text.find('{')?);
-    let name = name.trim_end();
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
-    is_name.then_some((name, arguments))
+/// What the hub would say, if it had been asked.
+fn refusal(error: &str, error_type: &str) -> String {
+    format!("{{\"success\":false,\"error\":{},\"error_type\":\"{error_type}\"}}", json!(error))
+}
+
+/// Whether there is a tool of that name now.
+async fn is_offered(network: Network, settings: &Settings, name: &str) -> Result<bool, NoAnswer> {
+    let listed = names(network, settings).await?;
+    Ok(listed.iter().any(|known| known == name) || own_names(&listed).any(|own| own == name))
+}
+
+/// The names without the prefix, which the hub's own tools among the listed have too.
+pub(crate) fn own_names(listed: &[String]) -> impl Iterator<Item = &'static str> {
+    // Whatever the prefix is now: it can be changed while the hub runs.
+    let is_it =
+        |known: &String, own: &str| known.strip_suffix(own).is_some_and(|prefix| prefix.ends_with('_'));
+    let all = TOOLS.iter().chain(EXAMPLE_TOOLS).map(|tool| tool.name);
+    all.filter(move |own| listed.iter().any(|known| is_it(known, own)))
+}
+
+/// A line that would have worked, if the reply refuses the arguments of one of the hub's own tools.
+pub(crate) fn example(reply: &str) -> Option<String> {
+    let reply: Value = serde_json::from_str(reply).ok()?;
+    let name = reply["tool_name"].as_str().filter(|_| reply["error_type"] == "invalid_parameters")?;
+    let is_it = |own: &str| name.strip_suffix(own).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'));
+    let tool = TOOLS.iter().chain(EXAMPLE_TOOLS).find(|tool| is_it(tool.name))?;
+    // `name({json})  ->  result`
+    let (call, _) = tool.examples.first()?.code.split_once("  ->  ")?;
+    let arguments = call.strip_prefix(tool.name)?.strip_prefix('(')?.strip_suffix(')')?;
+    Some(format!("{name} {arguments}"))
 }
 
 /// The names of all tools.
@@ -74,14 +140,49 @@ pub(crate) async fn names(network: Network, settings: &Settings) -> Result<Vec<S
 
 #[cfg(test)]
 mod tests {
-    use super::split;
+    use super::{EXAMPLE_TOOLS, Line, TOOLS, example};
+    use hub_core::json::Value;
+
+    #[test]
+    fn every_tool_of_the_hub_has_a_line_to_type() {
+        for tool in TOOLS.iter().chain(EXAMPLE_TOOLS) {
+            let refused = format!(r#"{{"error_type":"invalid_parameters","tool_name":"hub_{}"}}"#, tool.name);
+            let line = example(&refused).expect(tool.name);
+            match Line::read(&line) {
+                Line::Call { name, arguments } => {
+                    assert_eq!(name, format!("hub_{}", tool.name));
+                    Value::parse(arguments.as_bytes()).expect(&line);
+                }
+                other => panic!("{line}: {other:?}"),
+            }
+        }
+        for reply in [
+            r#"{"error_type":"timeout","tool_name":"echo"}"#,
+            r#"{"error_type":"invalid_parameters","tool_name":"control_zwave_device"}"#,
+            "no JSON",
+        ] {
+            assert_eq!(example(reply), None, "{reply}");
+        }
+    }
 
     #[test]
     fn a_name_and_braces_are_a_call() {
-        assert_eq!(split("hub_echo {\"a\":1}"), Some(("hub_echo", "{\"a\":1}")));
-        assert_eq!(split("echo{}"), Some(("echo", "{}")));
-        for words in ["turn on {the light}", "echo", "", "@status {x}", "{}"] {
-            assert_eq!(split(words), None, "{words}");
+        let call = |name, arguments| Line::Call { name, arguments };
+        for (text, line) in [
+            ("hub_echo {\"a\":1}", call("hub_echo", "{\"a\":1}")),
+            ("echo{}", call("echo", "{}")),
+            ("turn_on {no json", call("turn_on", "{no json")),
+            ("{}", Line::Request),
+            ("{\"name\":", Line::Request),
+            ("datetime", Line::Word("datetime")),
+            ("datetime?", Line::Talk),
+            ("turn on {the light}", Line::Talk),
+            ("@status {x}", Line::Talk),
+            ("@status", Line::Talk),
+            ("good morning", Line::Talk),
+            ("", Line::Talk),
+        ] {
+            assert_eq!(Line::read(text), line, "{text}");
         }
     }
 }

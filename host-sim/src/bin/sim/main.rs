@@ -1,7 +1,10 @@
 //! `cargo sim`: the whole hub in one process, and a prompt to talk to it.
 
+mod complete;
+mod input;
 mod line;
 mod prompt;
+mod wrap;
 
 use std::io::IsTerminal as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -33,11 +36,12 @@ async fn main() {
     let options = Parsed::or_exit(Options::parse(std::env::args_os().skip(1)), "sim");
     // A person wants to read the answers; a service's log is all there is to see.
     let is_brief = options.once.is_some() || std::io::stdin().is_terminal();
-    start_log(if is_brief { "warn" } else { "info" }, !is_brief, Some(prompt::open_prompt));
+    start_log(if is_brief { "warn" } else { "info" }, !is_brief, Some(Box::new(input::LogTarget)));
     let code = start(&options).await.unwrap_or_else(|(code, error)| {
         eprintln!("sim: {error}");
         code
     });
+    input::close();
     // At once: the runtime would wait for somebody to press Enter at the prompt.
     std::process::exit(code)
 }
@@ -83,6 +87,7 @@ async fn run(
 ) -> i32 {
     // Before anything is printed: whoever reads it may interrupt at once.
     let Ok(mut interrupt) = signal(SignalKind::interrupt()) else { return 1 };
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return 1 };
     let home = Home::new(random_seed());
     let line = match &options.link {
         Spec::Sim => link::to_home(&home),
@@ -107,6 +112,7 @@ async fn run(
             }
         } => code,
         _ = interrupt.recv() => 0,
+        _ = terminate.recv() => 0,
     }
 }
 

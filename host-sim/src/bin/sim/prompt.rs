@@ -1,8 +1,6 @@
 //! A person at a prompt, or one question from a script.
 
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use host_sim::caller::{wait_for_controller, watch};
 use host_sim::hub::Settings;
@@ -13,31 +11,24 @@ use host_sim::options::sim::Options;
 use host_sim::zwave::Home;
 use hub_core::chat::prompts::PROMPTS;
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::runtime::Handle;
 
+use crate::complete::Names;
+use crate::input::{Input, Typed};
 use crate::line;
+use crate::wrap::for_terminal;
 
-/// How long a question waits for the controller to be ready: all quick attempts, and some time for each.
-const CONTROLLER_PATIENCE: Duration = Duration::from_secs(25);
-
-/// Whether the prompt is shown at a terminal.
-static IS_OPEN: AtomicBool = AtomicBool::new(false);
-
-/// What the person types after.
-const SIGN: &str = "> ";
-
-/// The prompt, while it is shown at a terminal.
-pub(crate) fn open_prompt() -> Option<&'static str> {
-    IS_OPEN.load(Ordering::Relaxed).then_some(SIGN)
-}
+/// What is understood here, not by the hub; the last two only with a simulated controller.
+const COMMANDS: [&str; 6] = ["help", "tools", "quit", "exit", "unplug", "plug"];
 
 /// One question: the reply on stdout. Returns the exit status.
 pub(crate) async fn once(network: Network, settings: &Settings, options: &Options, text: &str) -> i32 {
     // The question may be for the controller. One that is not there within this time is not waited for.
-    let _ = wait_for_controller(network.clone(), settings, CONTROLLER_PATIENCE).await;
+    let _ = wait_for_controller(network.clone(), settings, line::CONTROLLER_PATIENCE).await;
     match line::say(network, settings, options, text).await {
         Ok(reply) => {
             println!("{reply}");
+            show_example(&reply);
             let succeeded =
                 serde_json::from_str::<Value>(&reply).is_ok_and(|reply| reply["success"] != false);
             i32::from(!succeeded)
@@ -81,25 +72,21 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
             _ => "",
         },
     );
-    let is_terminal = std::io::stdin().is_terminal();
-    let mut input = BufReader::new(tokio::io::stdin());
-    let mut line = Vec::new();
+    let names = Names {
+        commands: if options.link == Spec::Sim { &COMMANDS } else { &COMMANDS[..4] },
+        network: network.clone(),
+        settings: settings.clone(),
+        runtime: Handle::current(),
+    };
+    let mut input = Input::open(names, options.state.as_deref());
     loop {
-        if is_terminal {
-            eprint!("{SIGN}");
-            IS_OPEN.store(true, Ordering::Relaxed);
-        }
-        line.clear();
-        let read = input.read_until(b'\n', &mut line).await;
-        IS_OPEN.store(false, Ordering::Relaxed);
-        match read {
-            Ok(1..) => {}
-            // Ctrl-D.
-            Ok(0) if is_terminal => {
+        let line = match input.line().await {
+            Ok(Typed::Line(line)) => line,
+            Ok(Typed::End { by_person: true }) => {
                 eprintln!();
                 return 0;
             }
-            Ok(0) => {
+            Ok(Typed::End { by_person: false }) => {
                 log::info!("sim: no more input; the hub goes on until it is stopped");
                 std::future::pending().await
             }
@@ -107,32 +94,51 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
                 eprintln!("sim: the input cannot be read: {error}");
                 return 1;
             }
-        }
-        match String::from_utf8_lossy(&line).trim() {
+        };
+        let text = line.trim();
+        match text.to_lowercase().as_str() {
             "" => {}
             "quit" | "exit" => return 0,
-            "unplug" if options.link == Spec::Sim => {
-                home.faults().unplug();
-                eprintln!("The controller is unplugged. The hub notices when it next hears nothing from it.");
+            "unplug" | "plug" if options.link != Spec::Sim => {
+                eprintln!("Only a simulated controller can be unplugged; this one is {}.", options.link);
             }
-            "plug" if options.link == Spec::Sim => {
+            "unplug" => {
+                home.faults().unplug();
+                eprintln!(
+                    "The controller is unplugged; plug brings it back. The hub notices when it next hears nothing from \
+                     it."
+                );
+            }
+            "plug" => {
                 home.faults().plug();
                 eprintln!("The controller is plugged in.");
             }
-            "help" => eprintln!("{}", help(options)),
+            "help" | "?" => eprintln!("{}", help(options)),
             "tools" => match line::names(network.clone(), settings).await {
                 Ok(names) => println!("{}", names.join("\n")),
                 Err(error) => eprintln!("sim: {error}"),
             },
-            text => {
+            _ => {
                 let saying = line::say(network.clone(), settings, options, text);
                 match with_progress(network.clone(), settings, saying).await {
-                    Ok(reply) if std::io::stdout().is_terminal() => println!("{}", words(&reply)),
-                    Ok(reply) => println!("{reply}"),
+                    Ok(reply) => {
+                        match std::io::stdout().is_terminal() {
+                            true => println!("{}", for_terminal(&words(&reply))),
+                            false => println!("{reply}"),
+                        }
+                        show_example(&reply);
+                    }
                     Err(error) => eprintln!("sim: {error}"),
                 }
             }
         }
+    }
+}
+
+/// What to type instead, on stderr.
+fn show_example(reply: &str) {
+    if let Some(line) = line::example(reply) {
+        eprintln!("  for example: {line}");
     }
 }
 
@@ -168,6 +174,7 @@ fn words(reply: &str) -> String {
     let Ok(json) = serde_json::from_str::<Value>(reply) else { return reply.into() };
     let text = |name: &str| json[name].as_str();
     match (text("content").or(text("message")), text("error")) {
+        (Some(message), Some(error)) if message.contains(error) => message.into(),
         (Some(message), Some(error)) => format!("{message} ({error})"),
         (None, Some(error)) => error.into(),
         (Some(message), None) => message.into(),
@@ -185,7 +192,8 @@ fn help(options: &Options) -> String {
     let mut help = format!(
         "  words              {words}\n  \
            @NAME words        a prompt of the hub:{}\n  \
-           NAME {{json}}        calls a tool: {}\n  \
+           NAME {{json}}        calls a tool, never the model: {}\n  \
+           NAME               the same without arguments, if there is a tool of that name: datetime\n  \
            {{json}}             the same as a request: {}\n  \
            tools              the names of all tools\n",
         PROMPTS.iter().map(|prompt| format!(" @{}", prompt.name)).collect::<String>(),
@@ -195,7 +203,11 @@ fn help(options: &Options) -> String {
     if options.link == Spec::Sim {
         help.push_str("  unplug, plug       takes the controller away, and brings it back\n");
     }
-    help.push_str("  help               this list\n  quit, exit         ends it");
+    help.push_str(
+        "  help               this list\n  \
+           quit, exit         ends it, as Ctrl-C and Ctrl-D do\n\
+         At a terminal, arrow keys edit the line and bring former ones back, and Tab completes a name.",
+    );
     help
 }
 
@@ -211,6 +223,10 @@ mod tests {
             (r#"{"success":true,"result":{"echo":{"a":1}}}"#, r#"{"echo":{"a":1}}"#),
             (r#"{"success":false,"error":"no relay","message":"Sorry."}"#, "Sorry. (no relay)"),
             (r#"{"success":false,"error":"Tool 'x' not found"}"#, "Tool 'x' not found"),
+            (
+                r#"{"success":false,"error":"missing 'a'","message":"missing 'a'. Required: a"}"#,
+                "missing 'a'. Required: a",
+            ),
             (r#"{"success":true}"#, r#"{"success":true}"#),
             ("no JSON", "no JSON"),
         ] {

@@ -5,28 +5,69 @@ use mqtt5_protocol::packet::publish::PublishPacket;
 use mqtt5_protocol::packet::suback::SubAckReasonCode;
 use mqtt5_protocol::packet::subscribe::SubscribePacket;
 use mqtt5_protocol::{Packet, QoS, ReasonCode};
+use support::log::{log_of, log_to_memory};
 
 use super::super::{Limits, Output};
 use super::{Bench, client, returning};
 
+/// What the broker has logged, and forgets it.
+fn logged() -> Vec<String> {
+    let log = log_of("host_sim::broker");
+    log_to_memory();
+    log.lines().map(str::to_owned).collect()
+}
+
 #[test]
-fn one_connection_too_many_is_not_opened() {
+fn one_client_too_many_is_refused_in_words_once_in_a_while() {
+    log_to_memory();
     let mut bench = Bench::with(Limits { connections: 2, ..Limits::default() });
+    let first = bench.connect(returning("a", 60));
+    bench.connect(client("b"));
+    for name in ["c", "d"] {
+        let id = bench.open();
+        assert_eq!(bench.ask_to_connect(id, client(name)).reason_code, ReasonCode::QuotaExceeded);
+        assert!(bench.read(id).1, "closed");
+        bench.broker.closed(bench.now, id);
+    }
+    let told = logged();
+    assert_eq!(told.len(), 1, "once for all that come together: {told:?}");
+    assert!(told[0].starts_with("WARN broker: 'c' is refused: 2 clients are connected"), "{told:?}");
+
+    // A client that is there may connect again, and one that leaves makes room.
+    let again = bench.connect(returning("a", 60));
+    assert_eq!(bench.farewell(first), Some(ReasonCode::SessionTakenOver));
+    bench.broker.closed(bench.now, again);
+    bench.connect(client("c"));
+    assert_eq!(logged(), [""; 0]);
+    bench.pass(61 * super::SECOND);
+    let id = bench.open();
+    assert_eq!(bench.ask_to_connect(id, client("d")).reason_code, ReasonCode::QuotaExceeded);
+    assert_eq!(logged().len(), 1, "another time, another line");
+}
+
+#[test]
+fn one_connection_of_nobody_too_many_is_not_opened() {
+    log_to_memory();
+    let mut bench = Bench::with(Limits { handshakes: 2, ..Limits::default() });
+    bench.connect(client("a"));
     let first = bench.open();
     bench.open();
     assert_eq!(bench.broker.open(bench.now), None);
+    assert!(logged()[0].contains("closed at once: 2 others are open"));
     bench.broker.closed(bench.now, first);
     assert!(bench.broker.open(bench.now).is_some());
 }
 
 #[test]
 fn one_session_too_many_is_refused_and_those_there_stay() {
+    log_to_memory();
     let mut bench = Bench::with(Limits { sessions: 2, ..Limits::default() });
     let id = bench.connect(returning("a", 60));
     bench.broker.closed(bench.now, id);
     bench.connect(client("b"));
     let id = bench.open();
     assert_eq!(bench.ask_to_connect(id, client("c")).reason_code, ReasonCode::QuotaExceeded);
+    assert!(logged()[0].contains("'c' is refused: 2 sessions are kept"));
     let id = bench.open();
     assert!(bench.ask_to_connect(id, returning("a", 60)).session_present);
 }
@@ -77,24 +118,55 @@ fn a_topic_that_is_too_long_ends_the_connection() {
 
 #[test]
 fn an_absent_client_keeps_the_first_messages_that_fit() {
+    log_to_memory();
     let mut bench = Bench::with(Limits { queued_messages: 3, queued_bytes: 100, ..Limits::default() });
     let publisher = bench.connect(client("p"));
     let id = bench.connect(returning("s", 60));
     bench.subscribe(id, "t", QoS::AtLeastOnce);
     bench.broker.closed(bench.now, id);
-    for number in 0..5 {
-        bench.publish(publisher, "t", number.to_string(), QoS::AtLeastOnce);
+    let mut reasons = Vec::new();
+    for (number, qos) in [1, 1, 1, 1, 2].into_iter().enumerate() {
+        bench.publish(publisher, "t", number.to_string(), QoS::from(qos));
+        reasons.extend(bench.packets(publisher).into_iter().map(|packet| match packet {
+            Packet::PubAck(ack) => ack.reason_code,
+            Packet::PubRec(ack) => ack.reason_code,
+            other => panic!("{other:?}"),
+        }));
     }
+    use ReasonCode::{QuotaExceeded, Success};
+    assert_eq!(reasons, [Success, Success, Success, QuotaExceeded, QuotaExceeded], "the publisher knows");
     assert_eq!(bench.broker.dropped().queue_full, 2);
+    let told = logged();
+    assert_eq!(told.len(), 1, "once for the session: {told:?}");
+    assert!(told[0].starts_with("WARN broker: messages for 's' are dropped: it is away, and 3 "), "{told:?}");
     let id = bench.open();
     bench.send(id, &super::ConnectPacket::new(returning("s", 60)));
     assert_eq!(bench.payloads(id), ["0", "1", "2"]);
+    assert_eq!(logged(), ["WARN broker: 's' has caught up; 2 messages for it were dropped"]);
 
     // The three are not acknowledged yet: they still count.
     bench.publish(publisher, "t", vec![b'x'; 90], QoS::AtLeastOnce);
     bench.publish(publisher, "t", vec![b'x'; 100], QoS::AtLeastOnce);
     assert_eq!(bench.messages(id).iter().map(|message| message.payload.len()).collect::<Vec<_>>(), [90]);
     assert_eq!(bench.broker.dropped().queue_full, 3);
+}
+
+#[test]
+fn a_message_that_somebody_gets_is_acknowledged_as_a_success() {
+    let mut bench = Bench::with(Limits { queued_messages: 1, ..Limits::default() });
+    let publisher = bench.connect(client("p"));
+    let away = bench.connect(returning("away", 60));
+    let there = bench.connect(client("there"));
+    for id in [away, there] {
+        bench.subscribe(id, "t", QoS::AtLeastOnce);
+    }
+    bench.broker.closed(bench.now, away);
+    for _ in 0..3 {
+        bench.publish(publisher, "t", "x", QoS::AtLeastOnce);
+        let acks = bench.packets(publisher);
+        assert!(matches!(&acks[..], [Packet::PubAck(ack)] if ack.reason_code == ReasonCode::Success));
+    }
+    assert_eq!(bench.broker.dropped().queue_full, 2);
 }
 
 #[test]

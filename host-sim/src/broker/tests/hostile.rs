@@ -22,7 +22,8 @@ use crate::random::Random;
 /// Small, so that a test comes to all of them.
 fn tight() -> Limits {
     Limits {
-        connections: 8,
+        connections: 4,
+        handshakes: 4,
         packet_size: 2000,
         client_id_length: 16,
         topic_length: 40,
@@ -45,7 +46,8 @@ fn pick<'a, T>(random: &mut Random, among: &'a [T]) -> &'a T {
 }
 
 fn assert_within(broker: &Broker, limits: &Limits) {
-    assert!(broker.connections.len() <= limits.connections);
+    assert!(broker.connected() <= limits.connections);
+    assert!(broker.connections.len() <= limits.connections + limits.handshakes);
     for connection in broker.connections.values() {
         assert!(connection.buffered_input() <= limits.packet_size as usize);
         // A packet larger than the backlog goes alone; answers may take as much again; then the farewell.

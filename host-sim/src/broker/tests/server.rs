@@ -40,10 +40,22 @@ async fn next_packet(stream: &mut impl Stream) -> io::Result<Packet> {
 }
 
 async fn connected<S: Stream>(mut stream: S, options: ConnectOptions) -> S {
-    stream.write_all(&encoded(&ConnectPacket::new(options))).await.unwrap();
-    let answer = packet(&mut stream).await.unwrap();
-    assert!(matches!(&answer, Packet::ConnAck(answer) if answer.reason_code == ReasonCode::Success));
+    assert_eq!(answer(&mut stream, options).await, ReasonCode::Success);
     stream
+}
+
+/// What the broker answers to a CONNECT.
+async fn answer(stream: &mut impl Stream, options: ConnectOptions) -> ReasonCode {
+    stream.write_all(&encoded(&ConnectPacket::new(options))).await.unwrap();
+    match packet(stream).await.unwrap() {
+        Packet::ConnAck(answer) => answer.reason_code,
+        other => panic!("instead of CONNACK: {other:?}"),
+    }
+}
+
+async fn refused(mut stream: impl Stream) {
+    assert_eq!(answer(&mut stream, client("other")).await, ReasonCode::QuotaExceeded);
+    expect_end(&mut stream).await;
 }
 
 async fn subscribe(stream: &mut impl Stream, filter: &str, qos: QoS) {
@@ -206,20 +218,17 @@ async fn last_words_arrive_even_if_the_client_goes_on_talking() {
 }
 
 #[tokio::test]
-async fn one_connection_too_many_ends_at_once() {
+async fn one_client_too_many_is_refused_in_words() {
     let limits = Limits { connections: 1, ..Limits::default() };
     let server = Server::start(Options { limits, ..Options::default() });
     let address = server.listen(LOCAL).unwrap();
     let first = connected(server.connect(), client("s")).await;
-    expect_end(&mut server.connect()).await;
-    expect_end(&mut TcpStream::connect(address).await.unwrap()).await;
+    refused(server.connect()).await;
+    refused(TcpStream::connect(address).await.unwrap()).await;
     drop(first);
     let let_in = async {
-        let connect = encoded(&ConnectPacket::new(client("s")));
-        let mut stream = server.connect();
-        while stream.write_all(&connect).await.is_err() || packet(&mut stream).await.is_err() {
+        while answer(&mut server.connect(), client("other")).await != ReasonCode::Success {
             tokio::task::yield_now().await;
-            stream = server.connect();
         }
     };
     timeout(PATIENCE, let_in).await.expect("the broker to notice that there is room");

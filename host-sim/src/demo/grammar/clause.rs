@@ -1,5 +1,6 @@
 //! Splits what was said into clauses: one intent each, with its exceptions.
 
+use super::number::joins_number;
 use super::words::{END, after, without_manners};
 use super::{hub, understand};
 
@@ -36,9 +37,14 @@ pub(super) fn clauses(words: &[String]) -> Vec<Clause> {
             clauses.push(Clause { words: sentence.to_vec(), ..Clause::default() });
             continue;
         }
-        for part in sentence.split(|word| word == "and" || word == "then") {
-            add(&mut clauses, part);
+        let mut start = 0;
+        for (at, word) in sentence.iter().enumerate() {
+            if word == "then" || word == "and" && !joins_number(sentence, at) {
+                add(&mut clauses, &sentence[start..at]);
+                start = at + 1;
+            }
         }
+        add(&mut clauses, &sentence[start..]);
     }
     clauses
 }

@@ -1,6 +1,7 @@
 //! Intents for heating and temperatures.
 
-use super::words::{after, begins, contains, has, last_number, position, without};
+use super::number::last_degrees;
+use super::words::{after, begins, contains, has, position, without};
 use super::{Intent, Target};
 
 /// Degrees that "warmer" means without a number.
@@ -36,11 +37,11 @@ pub(super) fn warmer(words: &[String]) -> Option<Intent> {
     let asks = begins(words, &["is", "are", "why", "which", "what", "how"]);
     // A change to something is not a change by something.
     let is_absolute =
-        words.iter().rposition(|word| word == "to").is_some_and(|to| last_number(&words[to..]).is_some());
+        words.iter().rposition(|word| word == "to").is_some_and(|to| last_degrees(&words[to..]).is_some());
     if asks || is_absolute || up == down {
         return None;
     }
-    let step = last_number(words).map_or(STEP, |degrees| degrees.clamp(0.0, 10.0));
+    let step = last_degrees(words).map_or(STEP, |degrees| degrees.clamp(0.0, 10.0));
     Some(Intent::Warmer(if up { step } else { -step }))
 }
 
@@ -50,7 +51,7 @@ pub(super) fn thermostat(words: &[String]) -> Option<Intent> {
     if !is_it || !(begins(words, &verbs) || begins(words, &HEATING)) {
         return None;
     }
-    let setpoint = last_number(words);
+    let setpoint = last_degrees(words);
     let mode = MODES.iter().find(|(word, _)| has(&words[1..], &[word])).map(|(_, mode)| *mode);
     // "Turn on the heating" is a mode, "the cooling" another.
     let mode = match mode {

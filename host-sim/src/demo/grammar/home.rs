@@ -1,6 +1,7 @@
 //! Intents for the devices of a home.
 
-use super::words::{after, begins, contains, has, last_number, number, number_by, position, without};
+use super::number::{last_percent, number, percent, percent_by};
+use super::words::{after, begins, contains, has, position, without};
 use super::{Condition, Intent, Power, Target};
 
 /// Percent that "dim" means without a number.
@@ -30,7 +31,7 @@ pub(super) fn batteries(words: &[String]) -> Option<Intent> {
         return None;
     }
     let limit = ["below", "under", "than"].iter().find_map(|word| {
-        number(&words[position(words, &[word])? + 1..]).map(|(percent, _)| percent.clamp(1.0, 100.0) as u8)
+        percent(&words[position(words, &[word])? + 1..]).map(|(percent, _)| percent.clamp(1.0, 100.0) as u8)
     });
     let is_low = has(words, &["low", "empty", "weak", "flat", "dying", "replace", "change", "charge"]);
     if let Some(of) = position(words, &["of", "in"]).filter(|_| !is_low) {
@@ -78,11 +79,11 @@ pub(super) fn brighter(words: &[String]) -> Option<Intent> {
     let is_bit = contains(words, "a bit") || contains(words, "a little") || has(words, &["slightly", "more"]);
     let up = has(words, &["brighter", "lighter"]) || is_bit && has(words, &["brighten"]);
     let down = has(words, &["darker", "dimmer"]) || is_bit && has(words, &["dim", "lower"]);
-    let by = number_by(words);
+    let by = percent_by(words);
     let (up, down) = match has(words, &["brightness", "light", "lamp"]) && by.is_some() {
         true => (
-            up || has(words, &["increase", "raise", "brighten"]),
-            down || has(words, &["decrease", "lower", "dim"]),
+            up || has(words, &["increase", "raise", "brighten", "up"]),
+            down || has(words, &["decrease", "lower", "dim", "down"]),
         ),
         false => (up, down),
     };
@@ -127,7 +128,7 @@ pub(super) fn rooms(words: &[String]) -> Option<Intent> {
 
 pub(super) fn level(words: &[String]) -> Option<Intent> {
     let percent = |words: &[String]| {
-        let said = last_number(words).map(|percent| percent.clamp(0.0, 100.0) as u8);
+        let said = last_percent(words).map(|percent| percent.clamp(0.0, 100.0) as u8);
         said.or(has(words, &["full", "maximum", "max"]).then_some(100))
     };
     let dims = ["dim", "brighten", "set", "turn", "put", "make", "bring"];

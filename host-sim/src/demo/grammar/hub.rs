@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::words::{after, begins, contains, has, last_number, number_by, position};
+use super::number::{last_percent, number, percent_by};
+use super::words::{after, begins, contains, has, position};
 use super::{Flag, Intent, Scope, Volume};
 
 /// Points by which "louder" is louder.
@@ -112,15 +113,15 @@ pub(super) fn volume(words: &[String]) -> Option<Intent> {
         return None;
     }
     // A change by something is not a change to it.
-    let by = number_by(words);
+    let by = percent_by(words);
     let step = by.map_or(STEP, |points| points.clamp(0.0, 100.0) as i8);
-    if has(words, &["up", "increase", "raise"]) && last_number(words) == by {
+    if has(words, &["up", "increase", "raise"]) && last_percent(words) == by {
         return volume(Volume::Change(step));
     }
-    if has(words, &["down", "decrease", "lower", "reduce"]) && last_number(words) == by {
+    if has(words, &["down", "decrease", "lower", "reduce"]) && last_percent(words) == by {
         return volume(Volume::Change(-step));
     }
-    match last_number(words) {
+    match last_percent(words) {
         Some(level) => volume(Volume::Level(level.clamp(0.0, 100.0) as u8)),
         None if has(words, &["full", "maximum", "max"]) => volume(Volume::Level(100)),
         None if has(words, &["off", "zero"]) => volume(Volume::Level(0)),
@@ -152,22 +153,29 @@ pub(super) fn flag(words: &[String]) -> Option<Intent> {
     if begins(words, &["is", "what", "which", "does", "how"]) {
         return flag(Flag::Get(name));
     }
-    let value = position(&words[at..], &["to"]).map(|to| words[at + to + 1..].join(" "));
+    let value = position(&words[at..], &["to"]).map(|to| &words[at + to + 1..]);
     if has(words, &["remove", "clear", "delete", "unset", "drop", "forget"]) {
         return flag(Flag::Set(name, Value::Null));
     }
     if has(words, &["set", "raise", "put", "turn", "switch", "enable", "disable", "make"]) {
         let is_off = has(words, &["off", "disable"]);
-        return flag(Flag::Set(name, value.map_or(Value::Bool(!is_off), |value| self::value(&value))));
+        return flag(Flag::Set(name, value.map_or(Value::Bool(!is_off), self::value)));
     }
     flag(Flag::Get(name))
 }
 
-fn value(text: &str) -> Value {
-    match text {
+fn value(words: &[String]) -> Value {
+    match words.join(" ").as_str() {
         "true" | "yes" | "on" => true.into(),
         "false" | "no" | "off" => false.into(),
         "nothing" | "null" => Value::Null,
-        text => text.parse::<i64>().map(Value::from).unwrap_or_else(|_| text.into()),
+        text => match (text.parse::<i64>(), number(words)) {
+            (Ok(value), _) => value.into(),
+            (_, Some((value, taken))) if taken == words.len() && value.fract() == 0.0 => {
+                (value as i64).into()
+            }
+            (_, Some((value, taken))) if taken == words.len() => value.into(),
+            _ => text.into(),
+        },
     }
 }

@@ -5,6 +5,7 @@ mod climate;
 mod home;
 mod hub;
 mod limit;
+mod number;
 mod prompt;
 mod sum;
 mod words;

@@ -1,7 +1,8 @@
 //! Intents for arithmetic, from words to an expression.
 
 use super::Intent;
-use super::words::{after, number};
+use super::number::{fraction, number};
+use super::words::after;
 
 /// Words that make an expression, longest first.
 const SIGNS: [(&str, &str); 17] = [
@@ -35,7 +36,11 @@ pub(super) fn sum(words: &[String]) -> Option<Intent> {
     let mut signs = 0;
     let mut open = 0;
     while let Some(first) = rest.first() {
-        if let Some((value, taken)) = number(rest) {
+        let part = fraction(rest).and_then(|(part, taken)| Some((part, after(&rest[taken..], "of")?)));
+        if let Some((part, others)) = part {
+            expression.push_str(&format!("{part} * "));
+            (signs, rest) = (signs + 1, others);
+        } else if let Some((value, taken)) = number(rest) {
             expression.push_str(&value.to_string());
             rest = &rest[taken..];
             // A root ends with its number.
@@ -76,6 +81,8 @@ mod tests {
             ("what is the square root of 2 plus 1", Some("sqrt(2) + 1")),
             ("12 divided by 5", Some("12 / 5")),
             ("what is 3 squared", Some("3 ^ 2")),
+            ("what is half of 80 plus a quarter of 10", Some("0.5 * 80 + 0.25 * 10")),
+            ("what is half", None),
             ("what is 5", None),
             ("what is love", None),
             ("what is the square root of", None),

@@ -1,4 +1,4 @@
-//! Words: splitting a text into them, and reading numbers and names of devices.
+//! Words: splitting a text into them, and reading names of devices.
 
 /// Ends a clause.
 pub(super) const END: &str = "|";
@@ -76,11 +76,6 @@ pub(in super::super) fn without(words: &[String], unwanted: &[&str]) -> Vec<Stri
     words.iter().filter(|word| !unwanted.contains(&word.as_str())).cloned().collect()
 }
 
-/// The number by which something is to change: "by ten".
-pub(super) fn number_by(words: &[String]) -> Option<f64> {
-    last_number(&words[position(words, &["by"])?..])
-}
-
 /// Whether the words contain this phrase.
 pub(super) fn contains(words: &[String], phrase: &str) -> bool {
     (0..words.len()).any(|start| after(&words[start..], phrase).is_some())
@@ -134,73 +129,6 @@ pub(super) fn without_manners(words: &[String]) -> &[String] {
     words
 }
 
-/// The number that the words begin with, and how many of them it takes.
-pub(super) fn number(words: &[String]) -> Option<(f64, usize)> {
-    const SMALL: [&str; 20] = [
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "thirteen",
-        "fourteen",
-        "fifteen",
-        "sixteen",
-        "seventeen",
-        "eighteen",
-        "nineteen",
-    ];
-    const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
-    let first = words.first()?.as_str();
-    if let Ok(value) = first.parse::<f64>() {
-        return (value.is_finite() && first.starts_with(|c: char| c.is_ascii_digit())).then_some((value, 1));
-    }
-    let small = |word: &str| SMALL.iter().position(|name| *name == word).map(|value| value as f64);
-    let (value, mut taken) = match TENS.iter().position(|name| *name == first) {
-        Some(ten) => {
-            let ten = (ten as f64 + 2.0) * 10.0;
-            let unit = words.get(1).and_then(|word| small(word)).filter(|unit| (1.0..10.0).contains(unit));
-            unit.map_or((ten, 1), |unit| (ten + unit, 2))
-        }
-        None if first == "half" => (50.0, 1),
-        None if first == "hundred" => (100.0, 1),
-        None if first == "a" && words.get(1).is_some_and(|word| word == "hundred") => (100.0, 2),
-        None => (small(first)?, 1),
-    };
-    if value < 10.0 && words.get(taken).is_some_and(|word| word == "hundred") {
-        taken += 1;
-        let rest = number(&words[taken..]).filter(|(rest, _)| *rest < 100.0);
-        return Some(
-            rest.map_or((value * 100.0, taken), |(rest, more)| (value * 100.0 + rest, taken + more)),
-        );
-    }
-    Some((value, taken))
-}
-
-/// The last number among the words.
-pub(super) fn last_number(words: &[String]) -> Option<f64> {
-    let mut found = None;
-    let mut start = 0;
-    while start < words.len() {
-        match number(&words[start..]) {
-            Some((value, taken)) => {
-                found = Some(value);
-                start += taken;
-            }
-            None => start += 1,
-        }
-    }
-    found
-}
-
 /// The device or devices that a clause names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Target {
@@ -230,6 +158,10 @@ impl Target {
             ("thermostats", "thermostat"),
             ("things", "device"),
         ];
+        // "Turn that one off": what "it" is.
+        if matches!(words, [that, one] if one == "one" && (that == "that" || that == "this")) {
+            return Self { words: vec!["it".into()], ..Self::default() };
+        }
         let mut target = Self::default();
         for word in words.iter().map(String::as_str).filter(|word| !FILLERS.contains(word)) {
             if matches!(word, "all" | "every" | "each" | "both" | "everything" | "anything" | "any") {
@@ -260,23 +192,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_numbers_and_signs() {
+    fn words_and_signs() {
         let words = |text: &str| split(text).join(" ");
         assert_eq!(words("What's 1,200.5 * (3-2)%?"), "what is 1200.5 * ( 3 - 2 ) percent |");
         assert_eq!(words("Good-night, set my_flag."), "good night | set my_flag |");
         assert_eq!(words("Grüezi! Don’t"), "grüezi | dont");
-        for (text, expected) in [
-            ("forty percent", Some((40.0, 1))),
-            ("twenty five", Some((25.0, 2))),
-            ("three hundred sixty five days", Some((365.0, 4))),
-            ("a hundred", Some((100.0, 2))),
-            ("21.5 degrees", Some((21.5, 1))),
-            ("inf", None),
-            ("lamp", None),
-        ] {
-            assert_eq!(number(&split(text)), expected, "{text}");
-        }
-        assert_eq!(last_number(&split("switch one to thirty percent")), Some(30.0));
     }
 
     #[test]
