@@ -1,5 +1,6 @@
 //! Stories of one whole hub, or of many, in virtual time: a broker, a controller and people around it.
 
+mod brokers;
 mod calls;
 mod chat;
 mod discovery;

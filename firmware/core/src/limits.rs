@@ -59,6 +59,9 @@ pub const CORRELATION: usize = 64;
 /// A request's `transaction`, as JSON text.
 pub const TRANSACTION: usize = 128;
 
+/// The name of an unknown request, as far as its refusal quotes it. Those of known ones have at most 14.
+pub const UNKNOWN_REQUEST: usize = 32;
+
 /// The text of a refusal.
 pub const REFUSAL: usize = 192;
 
