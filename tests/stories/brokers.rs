@@ -34,12 +34,13 @@ async fn connect_flags(broker: &mut DuplexStream) -> u8 {
     body[7]
 }
 
-/// Takes the hub's subscription, and returns the first bytes of its next two messages: `availability` and `info`.
-async fn publications(broker: &mut DuplexStream) -> [u8; 2] {
+/// Takes the hub's subscription, and returns the first bytes of the messages that are to be retained: `availability`, `info`
+/// and `volume`.
+async fn publications(broker: &mut DuplexStream) -> [u8; 3] {
     let (first, subscribe) = packet(broker).await;
     assert_eq!(first, 0x82, "SUBSCRIBE");
     broker.write_all(&[0x90, 6, subscribe[0], subscribe[1], 0, 2, 2, 2]).await.expect("SUBACK");
-    [packet(broker).await.0, packet(broker).await.0]
+    [packet(broker).await.0, packet(broker).await.0, packet(broker).await.0]
 }
 
 #[test]

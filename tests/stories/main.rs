@@ -17,6 +17,7 @@ mod search;
 mod settings;
 mod speech;
 mod turns;
+mod volume;
 
 #[test]
 fn the_guide_shows_the_example_as_it_is() {

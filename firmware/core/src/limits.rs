@@ -90,6 +90,10 @@ pub const TOOL_SLOW: Duration = Duration::from_millis(1000);
 /// From the reply to a restart request to the restart: time to send the reply.
 pub const RESTART_DELAY: Duration = Duration::from_secs(1);
 
+/// From a change of the volume to its write into the flash. A slider that never stops then erases each page of the
+/// flash some seven times a day, of 100,000 that it endures.
+pub const VOLUME_DELAY: Duration = Duration::from_secs(5);
+
 /// Events that wait to be published. The oldest is evicted.
 pub const EVENTS: usize = 8;
 

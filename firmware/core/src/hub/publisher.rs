@@ -6,7 +6,7 @@ use minimq::{Io, Property, Publication, QoS};
 
 use super::events::Event;
 use super::{Parts, info};
-use crate::json::{Overflow, Value};
+use crate::json::{Overflow, Value, Writer};
 use crate::limits;
 use crate::log::{debug, warn};
 use crate::mqtt::{Connection, Lost, Payload, ReplyTo, Sent, Topics, copy};
@@ -40,6 +40,7 @@ pub(super) struct Publisher<'a> {
     pub(super) intake: Intake,
     online_is_due: bool,
     pub(super) info_is_due: bool,
+    pub(super) volume_is_due: bool,
     /// An event for which there was no room.
     event: Option<Event>,
     /// A notice for which there was no room.
@@ -54,6 +55,7 @@ impl<'a> Publisher<'a> {
             intake: Intake::new(),
             online_is_due: true,
             info_is_due: true,
+            volume_is_due: true,
             event: None,
             notice: None,
         }
@@ -64,6 +66,7 @@ impl<'a> Publisher<'a> {
         self.intake.connected(fresh);
         self.online_is_due = true;
         self.info_is_due = true;
+        self.volume_is_due = true;
     }
 
     /// Whether something waits for room.
@@ -81,6 +84,7 @@ impl<'a> Publisher<'a> {
         }
         self.publish_online(connection).await?;
         self.publish_info(connection).await?;
+        self.publish_volume(connection).await?;
         self.publish_replies(connection).await?;
         // Before events and notices: a question wants all of the buffer.
         self.publish_questions(connection).await?;
@@ -104,6 +108,20 @@ impl<'a> Publisher<'a> {
             let mut payload = |buffer: &mut [u8]| info::write(self.parts, buffer);
             let info = Publication::new(&topic, Payload(&mut payload));
             self.info_is_due = matches!(retain(connection, info).await?, Sent::Later);
+        }
+        Ok(())
+    }
+
+    async fn publish_volume<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
+        if self.volume_is_due && !self.info_is_due {
+            let topic = self.topics.own("volume");
+            let mut payload = |buffer: &mut [u8]| {
+                let mut writer = Writer::new(buffer);
+                writer.object(|volume| volume.field("level", u32::from(self.parts.speaker.level())));
+                writer.finish()
+            };
+            let volume = Publication::new(&topic, Payload(&mut payload));
+            self.volume_is_due = matches!(retain(connection, volume).await?, Sent::Later);
         }
         Ok(())
     }

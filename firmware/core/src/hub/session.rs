@@ -2,7 +2,7 @@
 
 use core::convert::Infallible;
 
-use embassy_futures::select::{Either5, select, select5};
+use embassy_futures::select::{Either, Either5, select, select5};
 use embassy_futures::yield_now;
 use minimq::{
     Buffers, ConfigBuilder, ConfigError, Io, QoS, RetainHandling, SubscriptionOptions, TopicFilter, Will,
@@ -120,7 +120,7 @@ async fn serve<IO: Io>(
         let woken = select5(
             connection.receive(),
             parts.slots.answered(),
-            parts.status.changed(),
+            select(parts.status.changed(), parts.speaker.changed()),
             parts.questions.due(),
             news,
         );
@@ -138,8 +138,11 @@ async fn serve<IO: Io>(
                 publisher.intake.replies.set(slot, ReplyState::Written);
                 None
             }
-            Either5::Third(()) => {
-                publisher.info_is_due = true;
+            Either5::Third(changed) => {
+                match changed {
+                    Either::First(()) => publisher.info_is_due = true,
+                    Either::Second(()) => publisher.volume_is_due = true,
+                }
                 None
             }
             // Published in the next round.
