@@ -124,19 +124,7 @@ fn a_reply_that_the_broker_does_not_take_is_explained_with_the_brokers_number() 
     });
 }
 
-#[test]
-fn a_question_that_no_packet_of_the_broker_holds_is_explained() {
-    let mut options = Options::default();
-    options.limits.packet_size = 512;
-    Setup::new().broker(options).story(async |world| {
-        let (mut ann, _model) = world.talking().await;
-        ann.says(json!({ "text": "Good evening" }));
-        assert_refused(&ann.reply().await, "too_large", "");
-        assert_logged("does not fit into the 512 bytes that the broker takes");
-    });
-}
-
-/// The broker knows only the rejection: mosquitto's `message_size_limit` is announced to nobody.
+/// The hub learns of it only by the rejection: mosquitto's `message_size_limit` is announced to nobody.
 #[test]
 fn a_reply_that_the_broker_rejects_as_too_large_is_explained() {
     Setup::new().reach(Reach::Mute).story(async |world| {
