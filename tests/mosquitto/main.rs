@@ -4,13 +4,24 @@ use std::time::Duration;
 
 use host_sim::network::Network;
 use host_sim::zwave::Home;
-use serde_json::Value;
+use serde_json::{Value, json};
+use support::log::{assert_logged, assert_not_logged};
 use support::mosquitto::Mosquitto;
+use support::person::assert_refused;
 use support::wait_for;
 use tokio::sync::oneshot;
 use world::{Setup, in_real_time};
 
 const CALL: &str = "hearthwave/desk/request/tool/call";
+
+/// A hub at the broker at `port`.
+fn desk(port: u16, login: Option<(&'static str, &'static str)>) -> Setup {
+    Setup::new().network(Network::Tcp).home(&Home::default()).hub(|hub| {
+        hub.hub_id = "desk".into();
+        (hub.broker.host, hub.broker.port) = ("localhost".into(), port);
+        hub.broker.login = login.map(|(user, password)| (user.into(), password.into()));
+    })
+}
 
 /// A hub in a thread of its own, which ends when this is dropped.
 struct HubThread(Option<oneshot::Sender<()>>);
@@ -19,12 +30,7 @@ impl HubThread {
     fn start(port: u16, login: Option<(&'static str, &'static str)>) -> Self {
         let (stop, stopped) = oneshot::channel();
         std::thread::spawn(move || {
-            let hub = Setup::new().network(Network::Tcp).home(&Home::default()).hub(|hub| {
-                hub.hub_id = "desk".into();
-                (hub.broker.host, hub.broker.port) = ("localhost".into(), port);
-                hub.broker.login = login.map(|(user, password)| (user.into(), password.into()));
-            });
-            in_real_time(hub.tell(async |_| drop(stopped.await)));
+            in_real_time(desk(port, login).tell(async |_| drop(stopped.await)));
         });
         Self(Some(stop))
     }
@@ -80,5 +86,42 @@ fn a_broker_without_qos_1_does() {
     for number in 0..12 {
         assert_eq!(broker.next_message("hearthwave/desk/availability"), "online");
         broker.echo("desk", &number.to_string());
+    }
+}
+
+#[test]
+#[ignore = "needs mosquitto; ./tests/run runs it"]
+fn a_mosquitto_that_keeps_nothing_is_named_and_served() {
+    let broker = Mosquitto::start_with(None, "retain_available false");
+    in_real_time(desk(broker.port, None).tell(async |world| {
+        // Who is there before the hub hears that it comes.
+        let mut ann = world.client("ann", &["hearthwave/desk/#", "reply/#"]).await;
+        world.restarts_the_hub().await;
+        ann.sees_online().await;
+        ann.gets_an_echo().await;
+        assert_logged(
+            "it refuses retained messages (mosquitto: retain_available); the hub tries without them",
+        );
+        assert_logged("the broker keeps no retained messages");
+        world.switches_off().await;
+        assert_eq!(ann.hears("availability").await.payload, b"offline", "the will");
+    }));
+}
+
+#[test]
+#[ignore = "needs mosquitto; ./tests/run runs it"]
+fn a_mosquitto_that_takes_only_small_packets_is_named_with_its_setting() {
+    for (setting, words) in [
+        ("max_packet_size", "packets of at most 2000: raise its limit (mosquitto: max_packet_size)"),
+        ("message_size_limit", "raise its limit (mosquitto: message_size_limit)"),
+    ] {
+        let broker = Mosquitto::start_with(None, &format!("{setting} 2000"));
+        in_real_time(desk(broker.port, None).tell(async |world| {
+            let mut ann = world.person("ann").await;
+            assert_refused(&ann.asks("tool/list", json!({})).await, "too_large", words);
+            ann.gets_an_echo().await;
+            assert_not_logged("access rules");
+            assert_eq!(world.dials(), 1);
+        }));
     }
 }

@@ -2,14 +2,17 @@
 
 mod chat;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use host_sim::zwave::Home;
 use serde_json::{Value, json};
+use support::line::LineTap;
 use support::mosquitto::Mosquitto;
 use support::process::Running;
 use support::{Folder, PATIENCE, wait_for};
@@ -23,7 +26,19 @@ const STACK: usize = 40 * 1024;
 struct Machine {
     firmware: Running,
     listener: UnixListener,
+    /// What it has written on its serial line.
+    written: Arc<Mutex<Vec<u8>>>,
     _folder: Folder,
+}
+
+/// However much it logged, nothing but JSON-RPC went over the line.
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let written = self.written.lock().expect("its bytes");
+            LineTap::default().wrote(&written);
+        }
+    }
 }
 
 impl Machine {
@@ -40,7 +55,7 @@ impl Machine {
         let mut command = Command::new(root.join("run"));
         command.arg(firmware).arg(format!("broker={port}")).args(options).stdin(Stdio::null());
         command.arg(format!("uart=unix:{},server=off", socket.display()));
-        Self { firmware: Running::start(&mut command), listener, _folder: folder }
+        Self { firmware: Running::start(&mut command), listener, written: Arc::default(), _folder: folder }
     }
 
     fn log(&self) -> String {
@@ -53,7 +68,25 @@ impl Machine {
 
     /// The controller's end of the serial line.
     fn line(&self) -> UnixStream {
-        let (line, _) = self.listener.accept().expect("QEMU connects");
+        let (mut rx, _) = self.listener.accept().expect("QEMU connects");
+        let (line, mut tap_tx) = UnixStream::pair().expect("a socket");
+        let (mut tx, mut tap_rx) = (rx.try_clone().expect("a socket"), tap_tx.try_clone().expect("a socket"));
+        let written = self.written.clone();
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = rx.read(&mut bytes) {
+                written.lock().expect("a test that goes on").extend_from_slice(&bytes[..count]);
+                if tap_tx.write_all(&bytes[..count]).is_err() {
+                    break;
+                }
+            }
+            // Each end sees when the other one hangs up.
+            let _ = tap_tx.shutdown(Shutdown::Both);
+        });
+        std::thread::spawn(move || {
+            let _ = std::io::copy(&mut tap_rx, &mut tx);
+            let _ = tx.shutdown(Shutdown::Both);
+        });
         line.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         line
     }
@@ -257,6 +290,31 @@ fn the_firmware_boots_serves_and_comes_back() {
     let stack = machine.stack_used();
     println!("deepest stack in this story: {stack} bytes");
     assert!(stack < STACK, "{stack}");
+}
+
+/// spec: gateway-22, gateway-24
+#[test]
+#[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
+fn nothing_but_json_rpc_is_on_the_line_however_much_is_logged() {
+    let broker = Mosquitto::start();
+    let machine = Machine::start(broker.port, &["log=trace"]);
+    serves(&Home::default(), machine.line());
+    waits_for_info(&broker, |info| info["link"] == "ready");
+    switches_on(&broker);
+    let reply =
+        broker.call("qemu", "control_zwave_device", json!({ "device_name": "nobody", "command": "on" }));
+    assert_eq!(reply["success"], false, "{reply}");
+    broker.echo("qemu", "its own");
+    for words in
+        ["TRACE Tool called: control_zwave_device", "DEBUG ", "INFO  tool control_zwave_device", "ERROR Tool"]
+    {
+        machine.logs(words);
+    }
+    let written = machine.written.lock().expect("its bytes").clone();
+    let mut tap = LineTap::default();
+    tap.wrote(&written);
+    // The handshake takes three, and two are calls.
+    assert!(tap.count() >= 5, "{}", String::from_utf8_lossy(&written));
 }
 
 /// Instructions for one call of `echo`, from the payload that came in to the payload that went out.

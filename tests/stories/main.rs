@@ -1,5 +1,6 @@
 //! Stories of one whole hub, or of many, in virtual time: a broker, a controller and people around it.
 
+mod brokers;
 mod calls;
 mod chat;
 mod discovery;
@@ -17,6 +18,7 @@ mod search;
 mod settings;
 mod speech;
 mod turns;
+mod volume;
 
 #[test]
 fn the_guide_shows_the_example_as_it_is() {

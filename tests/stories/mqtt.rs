@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 
 use host_sim::broker::{Access, Login, Options};
 use hub_core::{DialError, limits};
+use support::log::log_of;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use world::prelude::*;
 
@@ -179,6 +180,46 @@ fn a_refused_password_is_said_and_a_right_one_gets_in() {
 }
 
 #[test]
+fn the_brokers_password_is_in_no_log_whatever_happens() {
+    const PASSWORD: &str = "hunter2-7Qx";
+    let login = || Some(("hub".to_string(), PASSWORD.to_string()));
+    let has = |words: &'static str| {
+        async move |world: &World| {
+            logged(words).await;
+            // Some attempts more, and whatever is said then.
+            sleep(Duration::from_secs(300)).await;
+            assert!(world.dials() > 0);
+        }
+    };
+    let access = |password: &str| {
+        let login = Login { user: "hub".into(), password: password.into() };
+        Options { access: Access::Logins(vec![login]), ..Options::default() }
+    };
+    let setup =
+        |options, reach| Setup::new().broker(options).reach(reach).hub(|hub| hub.broker.login = login());
+    setup(access(PASSWORD), Reach::Open).story(has("mqtt: connected"));
+    assert_in_no_log(PASSWORD);
+    setup(access("another"), Reach::Open).story(has("it refused the login"));
+    assert_in_no_log(PASSWORD);
+    setup(Options::default(), Reach::Mute).story(has("does not speak MQTT 5"));
+    assert_in_no_log(PASSWORD);
+    setup(Options::default(), Reach::Fails(DialError::Refused)).story(has("nothing listens there"));
+    assert_in_no_log(PASSWORD);
+    // Too long for the packet that it has to go into.
+    let long = PASSWORD.repeat(6000);
+    Setup::new().hub(|hub| hub.broker.login = Some(("hub".into(), long))).story(has("password is too long"));
+    assert_in_no_log(PASSWORD);
+}
+
+/// Neither the hub nor the broker nor anything else in this process has said it, at any level.
+#[track_caller]
+fn assert_in_no_log(secret: &str) {
+    let log = log_of("");
+    assert!(log.contains("TRACE") || log.contains("DEBUG"), "the log has every level");
+    assert!(!log.contains(secret), "the password is in the log:\n{log}");
+}
+
+#[test]
 fn the_broker_restarts_and_knows_nobody() {
     story(async |world| {
         drop(world.person("ann").await);
@@ -301,8 +342,8 @@ fn a_hub_that_nobody_asks_publishes_nothing_but_its_presence() {
         sleep(Duration::from_secs(7200)).await;
         let sent = world.wire.dials.borrow()[0].packet_types();
         let publications = sent.iter().filter(|packet| **packet == PUBLISH).count();
-        // Online; `info`, at first and when the controller did not answer; and a notice about that.
-        assert!(publications <= 4, "{publications}");
+        // Online; `info`, at first and when the controller did not answer; a notice about that; the volume.
+        assert!(publications <= 5, "{publications}");
     });
 }
 

@@ -49,7 +49,8 @@ fn every_bad_request_gets_one_clear_error_and_the_hub_goes_on() {
     let deep = format!(r#"{{"name":"echo","arguments":{}}}"#, "[".repeat(2000));
     let long_transaction = format!(r#"{{"name":"echo","transaction":"{}"}}"#, "t".repeat(200));
     let cases: &[(&str, &[u8], &str, &str)] = &[
-        ("tool/call", b"", "invalid_json", "byte 0"),
+        ("tool/call", b"", "invalid_json", "The request is empty; it must be a JSON object"),
+        ("chat", b" \r\n", "invalid_json", "The request is empty; it must be a JSON object"),
         ("tool/call", b"hello", "invalid_json", "byte 0"),
         ("tool/call", b"{\"name\":\"echo\"", "invalid_json", "ends too early"),
         ("tool/call", b"{\"name\":\"echo\"} x", "invalid_json", "byte 16"),
@@ -69,7 +70,12 @@ fn every_bad_request_gets_one_clear_error_and_the_hub_goes_on() {
         ("tool/call", long_transaction.as_bytes(), "invalid_request", "'transaction'"),
         ("tool/call", large.as_bytes(), "too_large", "100036 bytes; at most 4096"),
         ("tool/call", just_too_large.as_bytes(), "too_large", "at most 4096"),
-        ("tool/fly", b"{}", "unknown_request", "Unknown request"),
+        (
+            "tool/fly",
+            b"{}",
+            "unknown_request",
+            "Unknown request 'tool/fly'; the hub answers: chat, transcript, ",
+        ),
         ("a/b/c/d/e/f/g", b"{}", "unknown_request", "Unknown request"),
     ];
     story(async |world| {
@@ -88,21 +94,27 @@ fn every_bad_request_gets_one_clear_error_and_the_hub_goes_on() {
 }
 
 #[test]
-fn a_way_back_that_cannot_be_gone_is_refused_in_the_usual_place() {
+fn a_way_back_that_cannot_be_gone_is_refused_where_the_caller_can_hear_it() {
     let long = "r/".repeat(100);
-    let cases = [(long.as_str(), None, "at most 128"), ("reply/x", Some(&[7; 65]), "at most 64")];
+    let usual = "hearthwave/story/response/tool/call";
+    let cases = [
+        (long.as_str(), None, usual, "at most 128"),
+        (long.as_str(), Some(&[7; 65]), usual, "at most 128"),
+        ("reply/x", Some(&[7; 65]), "reply/x", "at most 64 bytes are possible, so this reply has none"),
+    ];
     story(async |world| {
         let mut person = world.person("mallory").await;
-        for (response, correlation, words) in cases {
+        for (response, correlation, place, words) in cases {
             let request = person.request("tool/call", br#"{"name":"echo","transaction":"t"}"#);
             let request = request.reply_to(response);
             person.publish(match correlation {
                 Some(data) => request.correlation(data),
                 None => request,
             });
-            let reply = person.result().await;
-            assert_contains(&reply["error"], words);
-            assert_eq!(reply["transaction"], "t");
+            let reply = person.hears_at(place).await;
+            assert_eq!(reply.correlation, None);
+            assert_refused(&reply.json(), "invalid_request", words);
+            assert_eq!(reply.json()["transaction"], "t");
             person.gets_an_echo().await;
         }
         assert_eq!(world.dials(), 1, "the hub lost its connection over it");

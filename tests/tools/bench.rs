@@ -8,6 +8,8 @@ use hub_core::tool::{
     Answer, ErrorType, Execution, Failure, Handlers, Implementation, Name, Registry, Success, Tool, execute,
 };
 use serde_json::Value;
+use support::log::log_text;
+use support::result::assert_reply;
 
 /// The largest reply.
 const REPLY: usize = hub_core::limits::REPLY;
@@ -61,6 +63,8 @@ tools! {
 #[derive(Default)]
 pub struct Bench {
     pub calls: RefCell<Vec<Value>>,
+    /// What had been logged when each call began.
+    pub logs: RefCell<Vec<String>>,
 }
 
 impl Handlers for Bench {
@@ -71,6 +75,7 @@ impl Handlers for Bench {
         result: &mut Writer<'_>,
     ) -> Option<Result<Success, Failure>> {
         self.calls.borrow_mut().push(serde_json::from_str(arguments.text()).expect("JSON"));
+        self.logs.borrow_mut().push(log_text());
         let waits = |milliseconds| tokio::time::sleep(Duration::from_millis(milliseconds));
         Some(match name {
             "record" | "quick" => {
@@ -135,6 +140,8 @@ impl Bench {
         let event = execute(&registry, self, &name, arguments, &mut writer).await;
         writer.close(open);
         let length = writer.finish().expect("it fits");
-        (serde_json::from_slice(&buffer[..length]).expect("JSON"), event)
+        let reply = serde_json::from_slice(&buffer[..length]).expect("JSON");
+        assert_reply(&reply);
+        (reply, event)
     }
 }

@@ -1,8 +1,15 @@
 //! Calls, good and bad.
 
+use std::pin::pin;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
 use serde_json::{Value, json};
-use support::log::{assert_logged, assert_not_logged, log_text, log_to_memory};
-use support::person::assert_contains;
+use support::line::LineTap;
+use support::log::{assert_logged, assert_not_logged, log_text, log_to_memory, when_logged};
+use support::person::{assert_contains, assert_refused};
+use support::result::assert_reply;
+use world::story;
 
 use crate::bench::*;
 
@@ -23,7 +30,7 @@ async fn a_call_that_succeeds() {
     assert_eq!(event.milliseconds, 1500);
 }
 
-/// spec: gateway-02, infra-15, infra-17
+/// spec: gateway-02, infra-17
 #[tokio::test(start_paused = true)]
 async fn a_call_is_logged_with_all_that_matters() {
     log_to_memory();
@@ -37,6 +44,21 @@ async fn a_call_is_logged_with_all_that_matters() {
     assert!(lines[3].starts_with("INFO tool switch {"), "{log}");
     for part in ["Lamp", "in 0 ms", "\"done\""] {
         assert!(lines[3].contains(part), "{part} not in {log}");
+    }
+}
+
+/// spec: infra-15
+#[tokio::test(start_paused = true)]
+async fn a_call_is_logged_before_its_handler_runs() {
+    for (tool, name) in [(&SLOW, "slow"), (&QUICK, "quick"), (&FAILING, "failing")] {
+        log_to_memory();
+        let bench = Bench::default();
+        bench.call(&[tool], name, json!({})).await;
+        // As the handler itself saw the log.
+        let logs = bench.logs.borrow();
+        let [log] = logs.as_slice() else { panic!("{name} ran {} times", logs.len()) };
+        let last = log.lines().last();
+        assert_eq!(last, Some(&*format!("TRACE Tool called: {name}")), "nothing about it is logged yet");
     }
 }
 
@@ -60,7 +82,7 @@ async fn an_unknown_tool_is_an_error_and_a_warning() {
     assert_logged("WARN Tool fly is not known");
 }
 
-/// spec: gateway-04, gateway-12, calls-04, calls-17, calls-18, infra-02, infra-03, infra-18
+/// spec: gateway-04, gateway-12, calls-04, calls-18, infra-02, infra-03, infra-18
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_fails_says_how_to_programs_and_to_people() {
     log_to_memory();
@@ -81,6 +103,93 @@ async fn a_tool_that_fails_says_how_to_programs_and_to_people() {
     );
     assert_logged("ERROR Tool failing failed: the fuse is blown");
     assert_logged(r#"tool failing {"a":1} in 250 ms"#);
+}
+
+/// Lets the clock move in the moment in which a line with `words` is logged.
+fn time_passes_at(words: &str, milliseconds: u64) {
+    when_logged(words, move || {
+        // It moves when this is polled first; the rest only lets others run.
+        let mut moving = pin!(tokio::time::advance(Duration::from_millis(milliseconds)));
+        let _ = moving.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    });
+}
+
+/// spec: calls-17
+#[tokio::test(start_paused = true)]
+async fn the_check_of_the_arguments_counts_and_the_run_too() {
+    log_to_memory();
+    time_passes_at("Tool called: ", 70);
+    // The check finds something.
+    let (reply, event) = Bench::default().call(&[&SWITCH], "switch", json!({})).await;
+    assert_eq!(
+        (&reply["error_type"], &reply["execution_time_ms"]),
+        (&json!("invalid_parameters"), &json!(70))
+    );
+    assert_eq!((event.success, event.milliseconds), (false, 70));
+    // The check finds nothing, and the run fails after 250 ms.
+    let (reply, _) = Bench::default().call(&[&FAILING], "failing", json!({})).await;
+    assert_eq!((&reply["success"], &reply["execution_time_ms"]), (&json!(false), &json!(320)));
+    // A mock takes no time of its own.
+    let (reply, _) = Bench::default().call(&[&MOCK], "mock", json!({})).await;
+    assert_eq!((&reply["success"], &reply["execution_time_ms"]), (&json!(true), &json!(70)));
+}
+
+/// In the middle of the check: after the names of the parameters, before their values.
+///
+/// spec: calls-17
+#[test]
+fn the_check_of_a_controllers_arguments_counts_too() {
+    story(async |world| {
+        let (_controller, mut ann) = world.connected().await;
+        time_passes_at(r#" -> {"action":"explode"}"#, 40);
+        let reply = ann.uses("control_zwave_device", json!({ "command": "explode" })).await;
+        assert_refused(&reply, "invalid_parameters", "missing 'deviceName'");
+        assert_eq!(reply["execution_time_ms"], 40);
+    });
+}
+
+/// Every client and every bench of these tests checks the results that it sees.
+///
+/// spec: calls-18
+#[test]
+fn the_check_of_results_sees_what_is_missing() {
+    let failure = json!({
+        "success": false, "error": "e", "error_type": "timeout", "tool_name": "t", "execution_time_ms": 1,
+    });
+    let success = json!({ "success": true, "result": null, "tool_name": "t", "execution_time_ms": 1 });
+    for whole in [failure, success] {
+        assert_reply(&whole);
+        let members = whole.as_object().expect("an object");
+        for name in members.keys() {
+            let mut part = members.clone();
+            part.remove(name);
+            let seen = std::panic::catch_unwind(|| assert_reply(&part.into()));
+            assert!(seen.is_err(), "{name} was not missed in {whole}");
+        }
+    }
+}
+
+/// Every line that a hub writes to its controller is checked, too, in all worlds and in QEMU.
+///
+/// spec: gateway-22, gateway-24
+#[test]
+fn the_check_of_lines_sees_what_is_not_json_rpc() {
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let mut tap = LineTap::default();
+    tap.wrote(ping.as_bytes());
+    tap.wrote(format!("\n{ping}\n{{\"half").as_bytes());
+    assert_eq!(tap.count(), 2);
+    for line in [
+        "[0.060922] INFO  hub qemu: version 0.1.0 on qemu",
+        "",
+        r#"{"id":1,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":1}"#,
+        r#"{"jsonrpc":"2.0","result":{}}"#,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} TRACE",
+    ] {
+        let seen = std::panic::catch_unwind(|| LineTap::default().wrote(format!("{line}\n").as_bytes()));
+        assert!(seen.is_err(), "{line:?} went unnoticed");
+    }
 }
 
 /// spec: infra-01, infra-04

@@ -3,10 +3,11 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Barrier};
 
+use hub_core::chat::prompts::{self, PROMPTS};
 use hub_core::json::{Value as Text, Writer};
 use hub_core::tool::{DeclaredTools, Format, Full, Implementation, Registry, Tool, describe, is_listed};
-use hub_core::tools::{EXAMPLE_TOOLS, TOOLS};
-use hub_core::{limits, schema};
+use hub_core::tools::{DOCUMENTS, EXAMPLE_TOOLS, TOOLS};
+use hub_core::{Broker, Config, Hub, HubId, Memory, limits, schema};
 use serde_json::{Value, json};
 use support::log::{assert_logged, assert_not_logged, log_to_memory};
 
@@ -116,7 +117,30 @@ fn a_full_registry_says_so_and_keeps_what_it_has() {
     assert!(many[..64].iter().all(|tool| registry.look(tool.name, |_| ()).is_some()));
 }
 
-/// spec: infra-08, infra-09, infra-10
+/// spec: infra-10
+#[test]
+fn a_hub_hands_out_its_declared_tools_once() {
+    let settings = host_sim::hub::Settings::in_memory("twice");
+    let config = Config {
+        id: HubId::new(&settings.hub_id).expect("an id"),
+        target: "test",
+        broker: Broker { host: "", port: 1883, login: None },
+        tool_prefix: &settings.tool_prefix,
+        rule: "",
+        controller_hint: "",
+        example_tools: true,
+    };
+    // Each hub has the same, and neither has them twice.
+    for _ in 0..2 {
+        let mut memory = Box::new(Memory::new());
+        let hub = Hub::new(config, &mut memory);
+        let taken = hub.take_declared_tools();
+        assert!(taken.iter().map(|tool| tool.name).eq(TOOLS.iter().map(|tool| tool.name)));
+        assert!(hub.take_declared_tools().is_empty(), "nobody can register them again");
+    }
+}
+
+/// spec: infra-08, infra-09
 #[test]
 fn declared_tools_are_taken_once() {
     let declared = DeclaredTools::new(TOOLS);
@@ -239,10 +263,26 @@ fn descriptions_have_their_four_sections_in_order() {
 #[test]
 fn descriptions_list_the_parameters() {
     let text = description(&SWITCH);
-    for part in
-        ["`device_name`", "required", "`level`", "optional", "integer", "How bright", "`on`", "`toggle`"]
-    {
-        assert!(text.contains(part), "{part} not in {text}");
+    let lines = [
+        "- `device_name` (string, required): Which device",
+        "- `action` (string, required): What to do. One of: `on`, `off`, `toggle`",
+        "- `level` (integer, optional): How bright",
+    ];
+    // All of them and nothing else, in the order of the schema.
+    let listed: Vec<_> = text.lines().filter(|line| line.starts_with("- ")).collect();
+    assert_eq!(listed, lines, "{text}");
+}
+
+/// spec: infra-25
+#[test]
+fn exactly_these_tools_need_consent() {
+    let consenting: Vec<_> =
+        all_tools().filter(|tool| tool.consent.is_some()).map(|tool| tool.name).collect();
+    assert_eq!(consenting, ["restart_hub", "factory_reset"]);
+    // Nobody else frightens a model, and none of them forgets to.
+    for tool in all_tools() {
+        let warns = description(tool).contains("REQUIRES EXPLICIT USER INSTRUCTION");
+        assert_eq!(warns, consenting.contains(&tool.name), "{}", tool.name);
     }
 }
 
@@ -290,8 +330,17 @@ fn consenting<'a>(tool: &Tool<'a>) -> Tool<'a> {
 fn texts_use_the_undecorated_names() {
     for tool in all_tools() {
         let text = description(tool);
-        assert!(!text.contains(&format!("hub_{}", tool.name)), "{text}");
+        // A parameter of that kind, `hub_id`, would be one too many as well.
+        assert!(!text.contains("hub_"), "{text}");
         assert!(text.contains(tool.name));
+    }
+    for document in DOCUMENTS {
+        assert!(!document.text.contains("hub_"), "{}", document.name);
+    }
+    for prompt in PROMPTS {
+        let mut text = format!("{} {}", prompt.template, prompt.without_args);
+        prompts::describe(prompt, &mut text).expect("a string takes all");
+        assert!(!text.contains("hub_"), "{text}");
     }
 }
 

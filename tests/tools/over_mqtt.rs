@@ -133,3 +133,38 @@ fn the_hub_restarts_when_a_person_says_so() {
         assert_eq!(owner.uses("echo", json!({ "back": true })).await["success"], true);
     });
 }
+
+/// spec: infra-26
+#[test]
+fn no_text_of_the_hub_has_the_prefix_in_it() {
+    a_hub().hub(|settings| settings.tool_prefix = "zq".into()).story(async |world| {
+        let (mut owner, mut model) = world.talking().await;
+        let assert_plain = |text: &Value| assert!(!text.to_string().contains("zq"), "{text}");
+        for format in ["mcp", "anthropic"] {
+            for tool in owner.asks_for_all("tool/list", "tools", json!({ "format": format })).await {
+                assert_plain(&tool["description"]);
+            }
+        }
+        let markdown = owner.asks_for_all("tool/list", "tools", json!({ "format": "markdown" })).await;
+        markdown.iter().for_each(assert_plain);
+        assert_plain(&owner.asks("prompt/list", json!({})).await);
+        // Errors name a tool as it was called.
+        for tool in hub_core::tools::TOOLS {
+            for arguments in
+                [json!({ "confirm": 7, "level": "x", "expression": [], "name": 1, "value": {} }), json!([])]
+            {
+                assert_plain(
+                    &owner.asks("tool/call", json!({ "name": tool.name, "arguments": arguments })).await,
+                );
+            }
+        }
+        assert_plain(&owner.uses("no_such_tool", json!({})).await);
+        // What a model is told, apart from the names of the tools.
+        owner.says(json!({ "text": "@status kitchen" }));
+        let mut question = model.hears_question().await.json();
+        for tool in question["tools"].as_array_mut().expect("tools") {
+            assert!(tool["name"].take().is_string());
+        }
+        assert_plain(&question);
+    });
+}

@@ -191,13 +191,14 @@ impl World {
             let line = match &self.home {
                 Some(home) => {
                     let (rx, tx) = link::to_home(home);
-                    (wire::Rx::Home(rx), wire::Tx::Home(tx))
+                    (wire::Rx::Home(rx), wire::Tx::new(wire::Line::Home(tx)))
                 }
                 None => {
                     let (theirs, ours) = tokio::io::duplex(256 * 1024);
                     self.line.replace(Some(ours));
                     let (rx, tx) = tokio::io::split(theirs);
-                    (wire::Rx::Played(FromTokio::new(rx)), wire::Tx::Played(FromTokio::new(tx)))
+                    let tx = wire::Line::Played(FromTokio::new(tx));
+                    (wire::Rx::Played(FromTokio::new(rx)), wire::Tx::new(tx))
                 }
             };
             let dial = wire::WireDial(self.wire.clone());

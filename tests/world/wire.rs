@@ -9,6 +9,7 @@ use embedded_io_async::{ErrorType, Read, Write};
 use host_sim::link;
 use host_sim::network::{BrokerStream, Network};
 use hub_core::{Dial, DialError};
+use support::line::LineTap;
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf};
 use tokio::time::Instant;
 
@@ -137,7 +138,22 @@ pub(crate) enum Line<Played, Home> {
 }
 
 pub(crate) type Rx = Line<ReadHalf<DuplexStream>, link::Rx>;
-pub(crate) type Tx = Line<WriteHalf<DuplexStream>, link::Tx>;
+
+/// Checks every line that the hub writes, so that no story can forget it.
+pub(crate) struct Tx {
+    line: Line<WriteHalf<DuplexStream>, link::Tx>,
+    tap: LineTap,
+}
+
+impl Tx {
+    pub(crate) fn new(line: Line<WriteHalf<DuplexStream>, link::Tx>) -> Self {
+        Self { line, tap: LineTap::default() }
+    }
+}
+
+impl ErrorType for Tx {
+    type Error = io::Error;
+}
 
 impl<Played, Home> ErrorType for Line<Played, Home> {
     type Error = io::Error;
@@ -154,16 +170,18 @@ impl Read for Rx {
 
 impl Write for Tx {
     async fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Played(line) => line.write(buf).await,
-            Self::Home(line) => line.write(buf).await,
-        }
+        let count = match &mut self.line {
+            Line::Played(line) => line.write(buf).await?,
+            Line::Home(line) => line.write(buf).await?,
+        };
+        self.tap.wrote(&buf[..count]);
+        Ok(count)
     }
 
     async fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Played(line) => line.flush().await,
-            Self::Home(line) => line.flush().await,
+        match &mut self.line {
+            Line::Played(line) => line.flush().await,
+            Line::Home(line) => line.flush().await,
         }
     }
 }

@@ -40,7 +40,7 @@
 //! | [`text`], [`json`] | cutting and escaping text; a borrowed view of JSON text, and a writer into a fixed buffer |
 //! | [`math`], [`schema`] | an arithmetic evaluator; checks a value against a JSON Schema |
 //! | [`store`], [`settings`] | entries on a flash; settings declared as rows |
-//! | [`queue`], [`notice`] | a queue that keeps the newest; what people should know |
+//! | [`queue`], [`notice`], [`speaker`] | a queue that keeps the newest; what people should know; how loud it is said |
 //! | [`pending`], [`questions`] | requests that wait for an answer; what the hub asks others |
 //! | [`mqtt`] | topics and sessions, and nothing of what they carry |
 //! | [`tool`], [`link`], [`tools`] | definition, registry and executor; the MCP client; the hub's own tools, one file each |
@@ -86,6 +86,7 @@ pub mod queue;
 pub mod request;
 pub mod schema;
 pub mod settings;
+pub mod speaker;
 pub mod store;
 pub mod text;
 pub mod tool;

@@ -59,6 +59,9 @@ pub const CORRELATION: usize = 64;
 /// A request's `transaction`, as JSON text.
 pub const TRANSACTION: usize = 128;
 
+/// The name of an unknown request, as far as its refusal quotes it. Those of known ones have at most 14.
+pub const UNKNOWN_REQUEST: usize = 32;
+
 /// The text of a refusal.
 pub const REFUSAL: usize = 192;
 
@@ -86,6 +89,10 @@ pub const TOOL_SLOW: Duration = Duration::from_millis(1000);
 
 /// From the reply to a restart request to the restart: time to send the reply.
 pub const RESTART_DELAY: Duration = Duration::from_secs(1);
+
+/// From a change of the volume to its write into the flash. A slider that never stops then erases each page of the
+/// flash some seven times a day, of 100,000 that it endures.
+pub const VOLUME_DELAY: Duration = Duration::from_secs(5);
 
 /// Events that wait to be published. The oldest is evicted.
 pub const EVENTS: usize = 8;

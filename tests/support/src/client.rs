@@ -1,6 +1,7 @@
 //! The MQTT client of all tests: minimq, as in the hub, with an inbox.
 
-use std::collections::VecDeque;
+use std::cell::RefCell;
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use embedded_io_adapters::tokio_1::FromTokio;
@@ -16,6 +17,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::log::log_text;
+use crate::result;
 
 /// Longer than anything in a story takes; in virtual time it costs nothing.
 pub const PATIENCE: Duration = Duration::from_secs(600);
@@ -114,6 +116,8 @@ pub struct Client {
     pub(crate) id: String,
     outbox: mpsc::UnboundedSender<Publish>,
     inbox: mpsc::UnboundedReceiver<Message>,
+    /// Where replies to calls of tools come: their topics, with the Correlation Data.
+    called: RefCell<HashSet<(String, Option<Vec<u8>>)>>,
     /// Received earlier, and read first.
     pub(crate) kept: VecDeque<Message>,
     task: JoinHandle<()>,
@@ -122,6 +126,12 @@ pub struct Client {
 impl Drop for Client {
     fn drop(&mut self) {
         self.task.abort();
+        // What nobody looked at is checked, too.
+        while let Ok(message) = self.inbox.try_recv()
+            && !std::thread::panicking()
+        {
+            self.check(&message);
+        }
     }
 }
 
@@ -147,11 +157,17 @@ impl Client {
         let (io, name) = (FromTokio::new(Box::new(stream) as Box<dyn Stream>), id.to_owned());
         let task = tokio::spawn(run(io, name, filters, outgoing, received, ready));
         is_ready.await.expect("the broker lets the client in");
-        Self { hub: hub.into(), id: id.into(), outbox, inbox, kept: VecDeque::new(), task }
+        let (called, kept) = (RefCell::default(), VecDeque::new());
+        Self { hub: hub.into(), id: id.into(), outbox, inbox, called, kept, task }
     }
 
     /// Queues a message to publish.
     pub fn publish(&self, message: Publish) {
+        if let Some(response) =
+            message.response.as_ref().filter(|_| message.topic.ends_with("/request/tool/call"))
+        {
+            self.called.borrow_mut().insert((response.clone(), message.correlation.clone()));
+        }
         self.outbox.send(message).expect("connected");
     }
 
@@ -161,7 +177,15 @@ impl Client {
             return Some(message);
         }
         let message = timeout(within, self.inbox.recv()).await.ok()?;
-        Some(message.unwrap_or_else(|| panic!("{} lost the broker", self.id)))
+        let message = message.unwrap_or_else(|| panic!("{} lost the broker", self.id));
+        self.check(&message);
+        Some(message)
+    }
+
+    /// Every result of a tool is whole, whatever a story looks at.
+    fn check(&self, message: &Message) {
+        let reply = (message.topic.clone(), message.correlation.clone());
+        result::check(message, self.called.borrow().contains(&reply));
     }
 
     /// The next message on `topic`; others are skipped.

@@ -7,6 +7,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHal
 use tokio::time::timeout;
 
 use crate::client::{Client, PATIENCE};
+use crate::line::assert_json_rpc;
 
 pub struct Controller {
     lines: BufReader<ReadHalf<DuplexStream>>,
@@ -20,13 +21,13 @@ impl Controller {
         Self { lines: BufReader::new(rx), tx }
     }
 
-    /// The next line from the hub, which has to be JSON.
+    /// The next line from the hub, which has to be JSON-RPC.
     pub async fn hears(&mut self) -> Value {
         let mut line = String::new();
         let count =
             timeout(PATIENCE, self.lines.read_line(&mut line)).await.expect("a line").expect("readable");
         assert!(count > 0 && line.ends_with('\n'), "half a line: {line:?}");
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"))
+        assert_json_rpc(line.as_bytes())
     }
 
     /// The next request `method`; those before it are skipped.

@@ -3,10 +3,12 @@
 pub mod client;
 pub mod controller;
 pub mod exchange;
+pub mod line;
 pub mod log;
 pub mod mosquitto;
 pub mod person;
 pub mod process;
+pub mod result;
 pub mod sdk;
 pub mod search;
 pub mod server;

@@ -12,6 +12,19 @@ thread_local! {
     static LOG: RefCell<Vec<(String, String)>> = const { RefCell::new(Vec::new()) };
 }
 
+/// What to do when something is logged: the words, and the action.
+type Watch = (String, Box<dyn FnMut()>);
+
+thread_local! {
+    static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
+}
+
+/// From now on, does `action` in the moment in which a line with `words` is logged on this thread. One at a time, until the
+/// log begins anew.
+pub fn when_logged(words: &str, action: impl FnMut() + 'static) {
+    WATCH.set(Some((words.into(), Box::new(action))));
+}
+
 struct MemoryLog;
 
 impl log::Log for MemoryLog {
@@ -21,7 +34,11 @@ impl log::Log for MemoryLog {
 
     fn log(&self, record: &log::Record<'_>) {
         let line = format!("{} {}", record.level(), record.args());
-        LOG.with_borrow_mut(|log| log.push((record.target().to_owned(), line)));
+        LOG.with_borrow_mut(|log| log.push((record.target().to_owned(), line.clone())));
+        WATCH.with_borrow_mut(|watch| match watch {
+            Some((words, action)) if line.contains(words.as_str()) => action(),
+            _ => {}
+        });
     }
 
     fn flush(&self) {}
@@ -34,6 +51,7 @@ pub fn log_to_memory() {
     let _ = log::set_logger(&LOGGER);
     log::set_max_level(log::LevelFilter::Trace);
     LOG.with_borrow_mut(Vec::clear);
+    WATCH.set(None);
 }
 
 /// What modules whose path begins with `module` have logged so far; all of them if it is empty.

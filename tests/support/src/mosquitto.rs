@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::result::assert_reply;
 use crate::{Folder, PATIENCE, unique};
 
 /// A user name and its password.
@@ -133,7 +134,9 @@ impl Mosquitto {
     pub fn call(&self, hub: &str, tool: &str, arguments: Value) -> Value {
         let call = json!({ "name": tool, "arguments": arguments }).to_string();
         let reply = self.ask(&format!("hearthwave/{hub}/request/tool/call"), call.as_bytes());
-        serde_json::from_str(&reply).unwrap_or_else(|error| panic!("{error} in {reply}"))
+        let reply = serde_json::from_str(&reply).unwrap_or_else(|error| panic!("{error} in {reply}"));
+        assert_reply(&reply);
+        reply
     }
 
     /// Calls `echo` of a hub, which has to answer.

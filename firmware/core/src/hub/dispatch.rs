@@ -13,6 +13,7 @@ use crate::log::{error, warn};
 use crate::mqtt::{ReplyTo, Topics};
 use crate::platform::Platform;
 use crate::request::{self, Job, Refusal, Request};
+use crate::settings::VOLUME;
 use crate::store::Store;
 use crate::tool::{self, Format, Name, Registry};
 use crate::tools::Toolbox;
@@ -72,7 +73,15 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
     match asked {
         Request::ContentPut => content::put(request, store, reply).await?,
         Request::ContentDelete => content::delete(request, store).await?,
-        Request::ConfigSet => needs_restart = settings::set(request, store).await?,
+        Request::ConfigSet => {
+            let setting = settings::set(request, store).await?;
+            needs_restart = setting.needs_restart;
+            if core::ptr::eq(setting, &VOLUME) {
+                let Toolbox { platform, speaker, .. } = toolbox;
+                speaker.apply(*platform, &mut *store.lock().await, parts.config).await;
+            }
+        }
+        Request::ConfigGet => toolbox.speaker.keep_now(store).await,
         _ => {}
     }
     let mut writer = Writer::new(reply);

@@ -18,8 +18,7 @@ mod turn;
 
 use core::pin::pin;
 
-use embassy_futures::join::{join_array, join4};
-use embassy_sync::blocking_mutex::raw::NoopRawMutex;
+use embassy_futures::join::{join_array, join5};
 use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
 use embassy_time::Timer;
@@ -36,6 +35,7 @@ use crate::platform::{Dial, Platform};
 use crate::questions::Questions;
 use crate::request::{Job, Slots};
 use crate::settings::{EXAMPLE_TOOLS, TOOL_PREFIX};
+use crate::speaker::Speaker;
 use crate::store::{self, Store};
 use crate::tool::{self, DeclaredTools, Registry};
 use crate::tools::{self, Toolbox};
@@ -85,6 +85,7 @@ struct Parts<'a> {
     registry: &'a Registry,
     /// The controller's.
     status: &'a Status,
+    speaker: &'a Speaker,
 }
 
 /// One hub. Holds no global state: a process can run as many as it has [`Memory`] for.
@@ -124,7 +125,9 @@ impl<'a> Hub<'a> {
             &mut **memory;
         let seed = platform.seed();
         let (port, status) = (&*port, port.status());
-        let parts = &Parts { config, slots, questions, conversations, events, notices, registry, status };
+        let speaker = &Speaker::new();
+        let parts =
+            &Parts { config, slots, questions, conversations, events, notices, registry, status, speaker };
         // An earlier run may have left something half done.
         slots.clear();
         questions.clear(seed);
@@ -147,10 +150,12 @@ impl<'a> Hub<'a> {
             // What does not fit has been logged; the rest works.
             let _ = parts.registry.register(tool);
         }
+        speaker.apply(&platform, &mut store, config).await;
         let restart = Signal::new();
         let store = Mutex::new(store);
         let questions = parts.questions;
-        let toolbox = &Toolbox { platform: &platform, store: &store, port, questions, restart: &restart };
+        let toolbox =
+            &Toolbox { platform: &platform, store: &store, port, questions, speaker, restart: &restart };
         let (rx, tx) = uart;
         let Parts { registry, notices, .. } = *parts;
         let hint = config.controller_hint;
@@ -163,15 +168,16 @@ impl<'a> Hub<'a> {
         let session = pin!(session::run(mqtt, &mut dial, seed, parts));
         let link = pin!(link::run(rx, tx, &resources));
         let jobs: [_; limits::JOBS] = [pin!(serve(0)), pin!(serve(1)), pin!(serve(2)), pin!(serve(3))];
-        join4(session, link, join_array(jobs), restart_when_asked(&restart, &platform)).await.0
+        join5(session, link, join_array(jobs), speaker.keep(&store), restart_when_asked(toolbox)).await.0
     }
 }
 
-async fn restart_when_asked<P: Platform>(asked: &Signal<NoopRawMutex, ()>, platform: &P) -> ! {
+async fn restart_when_asked<P: Platform, F: MultiwriteNorFlash>(toolbox: &Toolbox<'_, P, Store<'_, F>>) -> ! {
     loop {
-        asked.wait().await;
+        toolbox.restart.wait().await;
         info!("hub: restarting");
         Timer::after(limits::RESTART_DELAY).await;
-        platform.restart();
+        toolbox.speaker.keep_now(toolbox.store).await;
+        toolbox.platform.restart();
     }
 }

@@ -6,17 +6,31 @@ use minimq::{Io, Property, Publication, QoS};
 
 use super::events::Event;
 use super::{Parts, info};
-use crate::json::{Overflow, Value};
+use crate::json::{Overflow, Value, Writer};
 use crate::limits;
 use crate::log::{debug, warn};
 use crate::mqtt::{Connection, Lost, Payload, ReplyTo, Sent, Topics, copy};
 use crate::notice::Notice;
 use crate::pending::{Id, Progress};
 use crate::questions::{Question, Recipient, Unanswered};
-use crate::request::{Intake, Refusal, ReplyState};
+use crate::request::{self, Intake, Job, Refusal, ReplyState};
 
 /// Exactly once, so that a caller gets one answer even if the connection breaks while it is sent.
 const REPLY_QOS: QoS = QoS::ExactlyOnce;
+
+/// The most that a question's packet has besides its payload and topics: the fixed header, the lengths, the packet
+/// identifier, and the properties with a Correlation Data of eight bytes.
+const QUESTION_HEADER: usize = 5 + 2 + 2 + 4 + 3 + 3 + 8 + 5;
+
+/// Publishes a message that the broker keeps, if it keeps any.
+async fn retain<IO: Io, P: minimq::ToPayload>(
+    connection: &mut Connection<'_, '_, IO>,
+    message: Publication<'_, P>,
+) -> Result<Sent, Lost> {
+    let message = message.qos(QoS::AtLeastOnce);
+    let message = if connection.is_retaining() { message.retain() } else { message };
+    connection.publish(message).await
+}
 
 /// Publishes what the hub has to say. Outlives connections.
 pub(super) struct Publisher<'a> {
@@ -26,6 +40,7 @@ pub(super) struct Publisher<'a> {
     pub(super) intake: Intake,
     online_is_due: bool,
     pub(super) info_is_due: bool,
+    pub(super) volume_is_due: bool,
     /// An event for which there was no room.
     event: Option<Event>,
     /// A notice for which there was no room.
@@ -40,6 +55,7 @@ impl<'a> Publisher<'a> {
             intake: Intake::new(),
             online_is_due: true,
             info_is_due: true,
+            volume_is_due: true,
             event: None,
             notice: None,
         }
@@ -50,6 +66,7 @@ impl<'a> Publisher<'a> {
         self.intake.connected(fresh);
         self.online_is_due = true;
         self.info_is_due = true;
+        self.volume_is_due = true;
     }
 
     /// Whether something waits for room.
@@ -67,6 +84,7 @@ impl<'a> Publisher<'a> {
         }
         self.publish_online(connection).await?;
         self.publish_info(connection).await?;
+        self.publish_volume(connection).await?;
         self.publish_replies(connection).await?;
         // Before events and notices: a question wants all of the buffer.
         self.publish_questions(connection).await?;
@@ -78,8 +96,8 @@ impl<'a> Publisher<'a> {
         if self.online_is_due {
             let topic = self.topics.own("availability");
             let mut payload = |buffer: &mut [u8]| copy(b"online", buffer);
-            let online = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce).retain();
-            self.online_is_due = matches!(connection.publish(online).await?, Sent::Later);
+            let online = Publication::new(&topic, Payload(&mut payload));
+            self.online_is_due = matches!(retain(connection, online).await?, Sent::Later);
         }
         Ok(())
     }
@@ -88,12 +106,22 @@ impl<'a> Publisher<'a> {
         if self.info_is_due && !self.online_is_due {
             let topic = self.topics.own("info");
             let mut payload = |buffer: &mut [u8]| info::write(self.parts, buffer);
-            let info = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce).retain();
-            let sent = connection.publish(info).await?;
-            if let Sent::Never = sent {
-                warn!("mqtt: the hub's info is larger than the broker takes");
-            }
-            self.info_is_due = matches!(sent, Sent::Later);
+            let info = Publication::new(&topic, Payload(&mut payload));
+            self.info_is_due = matches!(retain(connection, info).await?, Sent::Later);
+        }
+        Ok(())
+    }
+
+    async fn publish_volume<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
+        if self.volume_is_due && !self.info_is_due {
+            let topic = self.topics.own("volume");
+            let mut payload = |buffer: &mut [u8]| {
+                let mut writer = Writer::new(buffer);
+                writer.object(|volume| volume.field("level", u32::from(self.parts.speaker.level())));
+                writer.finish()
+            };
+            let volume = Publication::new(&topic, Payload(&mut payload));
+            self.volume_is_due = matches!(retain(connection, volume).await?, Sent::Later);
         }
         Ok(())
     }
@@ -101,6 +129,14 @@ impl<'a> Publisher<'a> {
     /// Publishes the replies that are written, and frees the slots of those that the broker has.
     async fn publish_replies<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
         let replies = &mut self.intake.replies;
+        // Acknowledgements come one by one, so the only one that is done is the one that was rejected.
+        if connection.take_rejected_size()
+            && let Some(slot) = replies.next_done(|op| !connection.is_pending(op))
+            && let Some(job) = self.parts.slots.job(slot).await
+        {
+            replies.set(slot, ReplyState::Free);
+            Self::refuse_for_broker(connection, &job, None).await?;
+        }
         replies.acknowledged(|op| !connection.is_pending(op));
         while let Some(slot) = replies.next_written() {
             let Some(job) = self.parts.slots.job(slot).await else { break };
@@ -120,9 +156,9 @@ impl<'a> Publisher<'a> {
                 Ok(Sent::Now(None)) => replies.set(slot, ReplyState::Free),
                 Ok(Sent::Later) => break,
                 Ok(Sent::Never) => {
-                    warn!("mqtt: a reply of {} bytes is more than the broker takes", job.reply().len());
                     replies.set(slot, ReplyState::Free);
-                    Self::refuse(connection, &job.reply_to, Refusal::Unanswerable, None).await?;
+                    let limit = connection.packet_limit();
+                    Self::refuse_for_broker(connection, &job, limit).await?;
                 }
                 Err(lost) => {
                     // Once it was written into the session, a resumed one repeats it.
@@ -134,6 +170,17 @@ impl<'a> Publisher<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Tells a caller that the broker does not take the reply.
+    async fn refuse_for_broker<IO: Io>(
+        connection: &mut Connection<'_, '_, IO>,
+        job: &Job,
+        limit: Option<u32>,
+    ) -> Result<(), Lost> {
+        let refusal = Refusal::OverBroker { size: job.reply().len(), limit };
+        let transaction = request::read(&job.payload).ok().and_then(|(_, transaction)| transaction);
+        Self::refuse(connection, &job.reply_to, refusal, transaction).await
     }
 
     /// Answers a request with a refusal, now or never.
@@ -181,7 +228,15 @@ impl<'a> Publisher<'a> {
                 Ok(Sent::Later) | Err(_) => Progress::Queued,
                 Ok(Sent::Never) => {
                     let topic = self.topics.question(question.recipient());
-                    warn!("mqtt: a question on {} does not fit into a packet", topic.as_str());
+                    match connection.packet_limit() {
+                        Some(limit) => warn!(
+                            "mqtt: a question on {} does not fit into the {} bytes that the broker takes; raise its \
+                             limit (mosquitto: max_packet_size)",
+                            topic.as_str(),
+                            limit
+                        ),
+                        None => warn!("mqtt: a question on {} does not fit into a packet", topic.as_str()),
+                    }
                     Progress::Failed(Unanswered::LongQuestion)
                 }
             };
@@ -209,7 +264,12 @@ impl<'a> Publisher<'a> {
             Property::MessageExpiryInterval(seconds),
         ];
         let Parts { conversations, registry, .. } = self.parts;
+        // A question has as many tools as there is room for, in a packet that the broker takes.
+        let header = topic.len() + reply_topic.len() + QUESTION_HEADER;
+        let limit = connection.packet_limit().map_or(usize::MAX, |limit| limit as usize);
         let mut payload = |buffer: &mut [u8]| {
+            let room = buffer.len().min(limit.saturating_sub(header));
+            let buffer = buffer.get_mut(..room).unwrap_or_default();
             let written = match question.recipient() {
                 Recipient::Search => question.copy(buffer),
                 Recipient::Model { turn, .. } => {

@@ -2,7 +2,7 @@
 
 use core::convert::Infallible;
 
-use embassy_futures::select::{Either5, select, select5};
+use embassy_futures::select::{Either, Either5, select, select5};
 use embassy_futures::yield_now;
 use minimq::{
     Buffers, ConfigBuilder, ConfigError, Io, QoS, RetainHandling, SubscriptionOptions, TopicFilter, Will,
@@ -43,6 +43,7 @@ pub(super) async fn run<D: Dial>(memory: &mut Memory, dial: &mut D, seed: u64, p
         let lost = match client.connect(dial, broker).await {
             Ok(mut connection) => {
                 info!("mqtt: connected to {}:{} as {}", broker.host, broker.port, id.as_str());
+                warn_of_limits(&connection);
                 let Err(lost) = serve(&mut connection, &mut publisher, parts).await;
                 parts.questions.disconnected();
                 lost
@@ -50,6 +51,26 @@ pub(super) async fn run<D: Dial>(memory: &mut Memory, dial: &mut D, seed: u64, p
             Err(lost) => lost,
         };
         client.wait(broker, lost).await;
+    }
+}
+
+/// Says what will not work with this broker, and which of its settings to change.
+fn warn_of_limits<IO: Io>(connection: &Connection<'_, '_, IO>) {
+    if !connection.is_retaining() {
+        warn!(
+            "mqtt: the broker keeps no retained messages: who comes later does not see whether the hub is online until \
+             that changes; allow them (mosquitto: retain_available true)"
+        );
+    }
+    if let Some(limit) = connection.packet_limit()
+        && (limit as usize) < limits::MQTT_SEND
+    {
+        warn!(
+            "mqtt: the broker takes packets of at most {} bytes, the hub sends up to {}; raise its limit (mosquitto: \
+             max_packet_size)",
+            limit,
+            limits::MQTT_SEND
+        );
     }
 }
 
@@ -99,7 +120,7 @@ async fn serve<IO: Io>(
         let woken = select5(
             connection.receive(),
             parts.slots.answered(),
-            parts.status.changed(),
+            select(parts.status.changed(), parts.speaker.changed()),
             parts.questions.due(),
             news,
         );
@@ -117,8 +138,11 @@ async fn serve<IO: Io>(
                 publisher.intake.replies.set(slot, ReplyState::Written);
                 None
             }
-            Either5::Third(()) => {
-                publisher.info_is_due = true;
+            Either5::Third(changed) => {
+                match changed {
+                    Either::First(()) => publisher.info_is_due = true,
+                    Either::Second(()) => publisher.volume_is_due = true,
+                }
                 None
             }
             // Published in the next round.

@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
 use crate::request::{self, Refusal};
-use crate::settings::{self, RULE_PREFIX, SETTINGS};
+use crate::settings::{self, RULE_PREFIX, SETTINGS, Setting};
 use crate::store::{Key, Section, Store};
 
 type SettingKey = String<{ limits::NAME }>;
@@ -57,12 +57,11 @@ pub(super) async fn get<F: MultiwriteNorFlash>(
     Ok(())
 }
 
-/// `{"key", "value"}`: changes a setting; null resets it to its default. Returns whether the change takes effect only after
-/// a restart.
+/// `{"key", "value"}`: changes a setting; null resets it to its default. Returns the setting.
 pub(super) async fn set<F: MultiwriteNorFlash>(
     request: Value<'_>,
     store: &Mutex<NoopRawMutex, Store<'_, F>>,
-) -> Result<bool, Refusal> {
+) -> Result<&'static Setting, Refusal> {
     let key: SettingKey = request::text(request, "key")?.ok_or(Refusal::NoSetting)?;
     let setting = settings::find(&key).ok_or(Refusal::NoSetting)?;
     let value = request.get("value").ok_or(Refusal::NotText("value"))?;
@@ -75,7 +74,7 @@ pub(super) async fn set<F: MultiwriteNorFlash>(
     } else {
         store.set(Key::Setting(&key), &setting.check(value)?).await?;
     }
-    Ok(setting.needs_restart)
+    Ok(setting)
 }
 
 /// `{}` → `{"settings": [{"key", "purpose", "type", …}]}`.

@@ -52,6 +52,8 @@ pub struct Client<'m> {
     /// Connections in a row that did not hold.
     short_connections: u8,
     last_failure: &'static str,
+    /// The broker closed the last connection, or refused it, because of a retained message: the next is without.
+    refused_retained: bool,
 }
 
 impl<'m> Client<'m> {
@@ -66,6 +68,7 @@ impl<'m> Client<'m> {
             connected: Instant::MIN,
             short_connections: 0,
             last_failure: "",
+            refused_retained: false,
         }
     }
 
@@ -78,15 +81,24 @@ impl<'m> Client<'m> {
         debug!("{}: dialling {}:{}", self.role.log, broker.host, broker.port);
         let dialled = dial.dial(broker.host, broker.port).await;
         let io = dialled.map_err(|error| Lost::Unreached(error.text()))?;
+        // The one after it tries with them again: the broker may have been set up in another way.
+        let is_retaining = !core::mem::take(&mut self.refused_retained);
         let transport = Transport::new(io, &self.info, self.role.cuts_oversize);
+        let transport = if is_retaining { transport } else { transport.without_retained_will() };
         let connecting = with_timeout(limits::MQTT_TIMEOUT, self.session.connect(transport));
         let failure = match connecting.await {
             Ok(Ok(connection)) => {
                 self.connected = Instant::now();
                 self.last_failure = "";
-                return Ok(Connection::new(connection, self.role.log, &self.info, &mut self.subscription));
+                let is_retaining = is_retaining && self.info.takes_retained();
+                let (log, subscription) = (self.role.log, &mut self.subscription);
+                return Ok(Connection::new(connection, log, &self.info, subscription, is_retaining));
             }
-            Ok(Err(error)) => explain(&error),
+            Ok(Err(error)) => {
+                self.refused_retained =
+                    matches!(error, Error::Peer(PeerError::Rejected(ReasonCode::RetainNotSupported)));
+                explain(&error)
+            }
             Err(_) => "it takes connections but does not speak MQTT 5; check the port",
         };
         // Nobody knows whether the broker has a session of this client's, and which.
@@ -120,7 +132,13 @@ impl<'m> Client<'m> {
             self.backoff.reset();
         }
         self.short_connections = if was_good { 0 } else { self.short_connections.saturating_add(1) };
-        match (self.info.disconnect_reason(), lost) {
+        let reason = self.info.disconnect_reason();
+        self.refused_retained = matches!(reason, Some(ReasonCode::RetainNotSupported));
+        match (reason, lost) {
+            (Some(ReasonCode::RetainNotSupported), _) => NO_RETAIN,
+            (Some(ReasonCode::PacketTooLarge), _) => {
+                "it closed the connection: a message was too large; raise its limit (mosquitto: max_packet_size)"
+            }
             (Some(ReasonCode::SessionTakenOver), _) => self.role.taken_over,
             (Some(ReasonCode::KeepAliveTimeout), _) => "connection lost: it heard nothing for too long",
             (Some(ReasonCode::QuotaExceeded | ReasonCode::MessageRateTooHigh), _) => {
@@ -139,6 +157,10 @@ impl<'m> Client<'m> {
     }
 }
 
+/// The broker takes no retained messages.
+const NO_RETAIN: &str =
+    "it refuses retained messages (mosquitto: retain_available); the hub tries without them";
+
 /// What to tell a person about a refused connection.
 pub fn explain<E: embedded_io_async::Error>(error: &Error<E>) -> &'static str {
     match error {
@@ -151,11 +173,15 @@ pub fn explain<E: embedded_io_async::Error>(error: &Error<E>) -> &'static str {
             ReasonCode::ServerBusy | ReasonCode::ServerUnavailable | ReasonCode::QuotaExceeded => {
                 "it is overloaded"
             }
+            ReasonCode::RetainNotSupported => NO_RETAIN,
+            ReasonCode::PacketTooLarge => {
+                "it takes only smaller packets than CONNECT; raise its limit (mosquitto: max_packet_size)"
+            }
             ReasonCode::ConnectionRateExceeded => "it wants the hub to come back more slowly",
             _ => "it refused the connection",
         },
         Error::Peer(_) => "it does not speak MQTT 5; check the port",
-        Error::Resource(_) => "the user name or password is too long",
+        Error::Resource(_) | Error::InvalidRequest => "the user name or password is too long",
         Error::Disconnected => "it closed the connection at once; it may not speak MQTT 5",
         Error::Transport(error) => match error.kind() {
             embedded_io_async::ErrorKind::ConnectionReset => "it broke the connection off",

@@ -3,8 +3,8 @@
 use embassy_futures::select::{Either, select};
 use embassy_time::{Instant, Timer, with_timeout};
 use minimq::{
-    ConnectEvent, Error, InboundPublish, Io, Op, PeerError, PubError, Publication, ResourceError, ToPayload,
-    TopicFilter,
+    ConnectEvent, Error, InboundPublish, Io, Op, PeerError, PubError, Publication, ReasonCode, ResourceError,
+    ToPayload, TopicFilter,
 };
 
 use super::transport::{PacketInfo, Transport};
@@ -92,7 +92,10 @@ pub struct Connection<'c, 'm, IO> {
     info: &'c PacketInfo,
     subscription: &'c mut Subscription,
     /// The broker has rejected something since the subscription was last looked at.
-    was_rejected: bool,
+    rejected: Option<ReasonCode>,
+    /// The broker has rejected a publication as too large since somebody last asked.
+    rejected_size: bool,
+    is_retaining: bool,
 }
 
 impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
@@ -101,11 +104,27 @@ impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
         log: &'static str,
         info: &'c PacketInfo,
         subscription: &'c mut Subscription,
+        is_retaining: bool,
     ) -> Self {
         if connection.connect_event() == ConnectEvent::Connected {
             *subscription = Subscription::Missing;
         }
-        Self { connection, log, info, subscription, was_rejected: false }
+        Self { connection, log, info, subscription, rejected: None, rejected_size: false, is_retaining }
+    }
+
+    /// Whether the broker takes retained messages. To publish one to a broker that does not would cost the connection.
+    pub fn is_retaining(&self) -> bool {
+        self.is_retaining
+    }
+
+    /// The largest packet that the broker takes, if it has a limit.
+    pub fn packet_limit(&self) -> Option<u32> {
+        self.info.packet_limit()
+    }
+
+    /// Whether the broker has rejected a publication as too large since the last call: one that is not pending any more.
+    pub fn take_rejected_size(&mut self) -> bool {
+        core::mem::take(&mut self.rejected_size)
     }
 
     /// Whether it began a new session: the broker will not acknowledge what was sent before.
@@ -120,16 +139,16 @@ impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
 
     /// Whether [`subscribe`](Self::subscribe) has something to do.
     pub fn needs_subscribing(&self) -> bool {
-        self.was_rejected || !self.is_subscribed()
+        self.rejected.is_some() || !self.is_subscribed()
     }
 
     /// Subscribes, unless the session has done so, and notices the broker's answer. To be called before each
     /// [`receive`](Self::receive), with the same filters, if it [is needed](Self::needs_subscribing).
     pub async fn subscribe(&mut self, filters: &[TopicFilter<'_>]) -> Result<(), Lost> {
-        let was_rejected = core::mem::take(&mut self.was_rejected);
+        let rejected = self.rejected.take();
         match &self.subscription {
             Subscription::Asked(op, _) if !self.connection.is_pending(op) => {
-                if was_rejected {
+                if rejected.is_some() {
                     *self.subscription = Subscription::Missing;
                     return Err(Lost::Refused);
                 }
@@ -146,8 +165,16 @@ impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
             },
             Subscription::Asked(..) | Subscription::Held => {}
         }
-        if was_rejected {
-            warn!("{}: the broker refused a message; check its access rules", self.log);
+        match rejected {
+            None => {}
+            Some(ReasonCode::PacketTooLarge) => {
+                self.rejected_size = true;
+                warn!(
+                    "{}: the broker refused a message as too large; raise its limit (mosquitto: message_size_limit)",
+                    self.log
+                )
+            }
+            Some(_) => warn!("{}: the broker refused a message; check its access rules", self.log),
         }
         Ok(())
     }
@@ -171,8 +198,8 @@ impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
             }
             Either::First(Ok(None)) => Ok(None),
             // The connection lives on. What was rejected is the subscription, or else a publication.
-            Either::First(Err(Error::Peer(PeerError::Rejected(_)))) => {
-                self.was_rejected = true;
+            Either::First(Err(Error::Peer(PeerError::Rejected(reason)))) => {
+                self.rejected = Some(reason);
                 Ok(None)
             }
             Either::First(Err(error)) => Err(error.into()),

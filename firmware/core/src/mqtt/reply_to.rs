@@ -35,7 +35,11 @@ impl fmt::Display for UnusableReplyTo {
             Self::LongTopic => ("Response Topic", limits::RESPONSE_TOPIC),
             Self::LongCorrelation => ("Correlation Data", limits::CORRELATION),
         };
-        write!(f, "The {name} is too long; at most {most} bytes are possible")
+        write!(f, "The {name} is too long; at most {most} bytes are possible")?;
+        match self {
+            Self::LongCorrelation => f.write_str(", so this reply has none"),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -257,6 +257,19 @@ proptest! {
             packet
         };
         let after = b"\x30\x05\0\x01t\0later".as_slice();
+        // With a will that is to be retained.
+        let flags = |mut packet: Vec<u8>, flags| {
+            packet[2 + 7] = flags;
+            packet
+        };
+        for (is_retained, expected) in [(true, 0x26), (false, 0x06)] {
+            let mut pieces = Pieces::new(&[], sizes.clone());
+            let info = PacketInfo::new();
+            let transport = Transport::new(&mut pieces, &info, true);
+            let mut transport = if is_retained { transport } else { transport.without_retained_will() };
+            block_on(transport.write_all(&flags(size(4096), 0x26))).unwrap();
+            prop_assert_eq!(&pieces.written, &flags(size(limits::MQTT_PACKET), expected));
+        }
         let mut pieces = Pieces::new(&[], sizes);
         let info = PacketInfo::new();
         let mut transport = Transport::new(&mut pieces, &info, true);
@@ -264,6 +277,103 @@ proptest! {
         block_on(transport.write_all(after)).unwrap();
         let expected = [size(limits::MQTT_PACKET), after.to_vec()].concat();
         prop_assert_eq!(pieces.written, expected);
+    }
+}
+
+/// A length of up to 127 takes one byte, and a longer one two.
+#[test]
+fn a_packet_is_cut_to_every_length_around_that_where_its_header_grows() {
+    let mut lengths = Vec::new();
+    for qos in 0..3 {
+        for topic in 90..=limits::CUT_TOPIC {
+            // Properties that cannot be kept, so that little more than the topic is left.
+            let packet = Publish { qos, topic, properties: 20_000, payload: 7 };
+            let (expected, _) = packet.passed();
+            let read = read_packets(&packet.bytes(), std::vec![1000, 1]);
+            assert_eq!(read.len(), 1, "{packet:?}");
+            assert_eq!(read[0].0, expected, "{packet:?}");
+            lengths.push(expected.len());
+        }
+    }
+    // Bytes of the packet after its header, for each quality: the last with one byte of length, and the first with two.
+    for around in [127, 128, 129] {
+        let header = if around < 128 { 2 } else { 3 };
+        assert_eq!(lengths.iter().filter(|length| **length == header + around).count(), 3, "{around}");
+    }
+}
+
+/// What a broker says of itself in its CONNACK.
+#[derive(Clone, Debug)]
+enum BrokerProperty {
+    PacketLimit(u32),
+    Retain(bool),
+    /// One that is skipped, as it is on the wire.
+    Other(Vec<u8>),
+}
+
+fn any_broker_property() -> impl Strategy<Value = BrokerProperty> {
+    let fixed = |id: u8, len: usize| {
+        proptest::collection::vec(any::<u8>(), len).prop_map(move |value| [std::vec![id], value].concat())
+    };
+    let text = |id: u8| {
+        proptest::collection::vec(any::<u8>(), 0..9)
+            .prop_map(move |text| [&[id, 0, text.len() as u8], &text[..]].concat())
+    };
+    let pair = (text(0x26), text(0x26)).prop_map(|(name, value)| [&name[..], &value[1..]].concat());
+    let other = prop_oneof![fixed(0x24, 1), fixed(0x2A, 1), fixed(0x21, 2), fixed(0x13, 2), fixed(0x11, 4)];
+    prop_oneof![
+        (1..u32::MAX).prop_map(BrokerProperty::PacketLimit),
+        any::<bool>().prop_map(BrokerProperty::Retain),
+        other.prop_map(BrokerProperty::Other),
+        prop_oneof![text(0x12), text(0x1F), text(0x1C), pair].prop_map(BrokerProperty::Other),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_a_broker_says_of_itself_is_heard(
+        properties in proptest::collection::vec(any_broker_property(), 0..9),
+        sizes in proptest::collection::vec(1usize..9, 1..4),
+    ) {
+        let (mut limit, mut retain, mut bytes) = (None, true, Vec::new());
+        for property in properties {
+            match property {
+                BrokerProperty::PacketLimit(most) => {
+                    limit = Some(most);
+                    bytes.push(0x27);
+                    bytes.extend_from_slice(&most.to_be_bytes());
+                }
+                BrokerProperty::Retain(is_available) => {
+                    // Once is the rule; a second one must not take back the first.
+                    retain &= is_available;
+                    bytes.extend_from_slice(&[0x25, u8::from(is_available)]);
+                }
+                BrokerProperty::Other(other) => bytes.extend(other),
+            }
+        }
+        let mut body = std::vec![0, 0];
+        variable(bytes.len(), &mut body);
+        body.extend(bytes);
+        let mut packet = std::vec![0x20];
+        variable(body.len(), &mut packet);
+        packet.extend(body);
+        let info = PacketInfo::new();
+        let mut transport = Transport::new(Pieces::new(&packet, sizes), &info, true);
+        let mut passed = Vec::new();
+        let mut buffer = [0; 5];
+        loop {
+            match block_on(transport.read(&mut buffer)).unwrap() {
+                0 => break,
+                count => passed.extend_from_slice(&buffer[..count]),
+            }
+        }
+        prop_assert_eq!(&passed, &packet, "untouched");
+        prop_assert_eq!((info.packet_limit(), info.takes_retained()), (limit, retain));
+        // The next broker says nothing.
+        let _ = Transport::new(Pieces::new(&[], std::vec![1]), &info, true);
+        prop_assert_eq!((info.packet_limit(), info.takes_retained()), (None, true));
     }
 }
 

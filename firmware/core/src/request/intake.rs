@@ -10,6 +10,7 @@ use super::{Refusal, Request};
 use crate::limits;
 use crate::log::{info, warn};
 use crate::mqtt::{Received, ReplyTo, Topics};
+use crate::text;
 
 /// A request that is refused.
 pub struct Refused {
@@ -69,9 +70,15 @@ impl Intake {
         let usual = ReplyTo::topic(topics.response(name));
         let reply_to = match ReplyTo::asked(response, correlation) {
             Ok(asked) => asked.unwrap_or(usual),
-            Err(unusable) => return refuse(&usual, Refusal::ReplyTo(unusable)),
+            Err(unusable) => {
+                // Without the Correlation Data it can still go where the caller listens.
+                let reply_to = ReplyTo::asked(response, None).ok().flatten().unwrap_or(usual);
+                return refuse(&reply_to, Refusal::ReplyTo(unusable));
+            }
         };
-        let Some(request) = Request::named(name) else { return refuse(&reply_to, Refusal::Unknown) };
+        let Some(request) = Request::named(name) else {
+            return refuse(&reply_to, Refusal::Unknown(text::one_line(&name)));
+        };
         if *size > limits::REQUEST {
             return refuse(&reply_to, Refusal::TooLarge(*size));
         }

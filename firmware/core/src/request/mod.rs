@@ -71,6 +71,9 @@ pub(crate) fn text<const N: usize>(
 
 /// A request's payload as the object it has to be, with the `transaction` that its reply gives back.
 pub(crate) fn read(payload: &[u8]) -> Result<(Value<'_>, Option<Value<'_>>), Refusal> {
+    if payload.trim_ascii().is_empty() {
+        return Err(Refusal::Empty);
+    }
     let request = Value::parse(payload).map_err(Refusal::NotJson)?;
     if request.kind() != Kind::Object {
         return Err(Refusal::NotAnObject);

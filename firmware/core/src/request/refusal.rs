@@ -2,6 +2,8 @@
 
 use core::fmt::{self, Write as _};
 
+use heapless::String;
+
 use super::REQUESTS;
 use crate::chat::prompts::UnknownPrompt;
 use crate::chat::rule::RuleError;
@@ -12,16 +14,18 @@ use crate::settings::{self, SettingError};
 use crate::store::StoreError;
 
 /// Why a request is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// All slots are taken.
     Busy,
-    /// No such request.
-    Unknown,
+    /// There is no request of this name.
+    Unknown(String<{ limits::UNKNOWN_REQUEST }>),
     /// The payload has so many bytes.
     TooLarge(usize),
     /// The payload is not a JSON document.
     NotJson(crate::json::Error),
+    /// There is no payload.
+    Empty,
     /// The payload is JSON, but no object.
     NotAnObject,
     /// No tool is named.
@@ -66,6 +70,13 @@ pub enum Refusal {
     Store(StoreError),
     /// The reply does not fit.
     Unanswerable,
+    /// The broker does not take the reply, which has so many bytes. Its limit for a packet, if that is known.
+    OverBroker {
+        /// Bytes of the reply.
+        size: usize,
+        /// Bytes of a packet.
+        limit: Option<u32>,
+    },
     /// The reply cannot go where the caller wants it.
     ReplyTo(UnusableReplyTo),
 }
@@ -75,9 +86,9 @@ impl Refusal {
     pub const fn error_type(&self) -> &'static str {
         match self {
             Self::Busy | Self::ConversationBusy | Self::TurnsBusy => "busy",
-            Self::Unknown => "unknown_request",
-            Self::TooLarge(_) | Self::Unanswerable | Self::LongRule => "too_large",
-            Self::NotJson(_) => "invalid_json",
+            Self::Unknown(_) => "unknown_request",
+            Self::TooLarge(_) | Self::Unanswerable | Self::OverBroker { .. } | Self::LongRule => "too_large",
+            Self::NotJson(_) | Self::Empty => "invalid_json",
             Self::Absent | Self::NoRule | Self::NoPrompt => "not_found",
             Self::Store(StoreError::TooLarge { .. }) => "too_large",
             Self::Store(StoreError::Full(_)) => "full",
@@ -87,8 +98,8 @@ impl Refusal {
     }
 
     /// The refusal in words, for the log.
-    pub fn words(&self) -> heapless::String<{ limits::REFUSAL }> {
-        let mut words = heapless::String::new();
+    pub fn words(&self) -> String<{ limits::REFUSAL }> {
+        let mut words = String::new();
         // A text that is cut says enough.
         let _ = write!(words, "{self}");
         words
@@ -128,10 +139,13 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Busy => write!(f, "The hub is busy with {} requests; try again in a moment", limits::JOBS),
-            Self::Unknown => {
-                f.write_str("Unknown request; the hub answers")?;
-                let mut names = REQUESTS.iter().map(|(name, _)| name);
-                names.try_for_each(|name| write!(f, " {name}"))
+            Self::Unknown(name) => {
+                write!(f, "Unknown request '{name}'; the hub answers")?;
+                let mut separator = ": ";
+                REQUESTS.iter().try_for_each(|(name, _)| {
+                    f.write_str(core::mem::replace(&mut separator, ", "))?;
+                    f.write_str(name)
+                })
             }
             Self::GoneAfter => {
                 f.write_str("'after' is no tool; the tools may have changed: list them from the start")
@@ -167,6 +181,19 @@ impl fmt::Display for Refusal {
             }
             Self::Unanswerable => {
                 write!(f, "The reply would have more than the {} bytes that are possible", limits::REPLY)
+            }
+            Self::OverBroker { size, limit } => {
+                write!(f, "The reply of {size} bytes is larger than the broker takes; ")?;
+                match limit {
+                    Some(limit) => write!(
+                        f,
+                        "it takes packets of at most {limit}: raise its limit (mosquitto: max_packet_size)"
+                    ),
+                    None => f.write_str("raise its limit (mosquitto: message_size_limit)"),
+                }
+            }
+            Self::Empty => {
+                f.write_str("The request is empty; it must be a JSON object, which without members is {}")
             }
             Self::NotJson(error) => write!(f, "The request is {error}"),
             Self::NotAnObject => f.write_str("The request must be a JSON object"),

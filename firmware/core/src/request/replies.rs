@@ -50,6 +50,11 @@ impl Replies {
         self.0.iter().position(|reply| matches!(reply, ReplyState::Written))
     }
 
+    /// A slot whose reply the broker has acknowledged, or rejected.
+    pub(crate) fn next_done(&self, is_done: impl Fn(&Op) -> bool) -> Option<usize> {
+        self.0.iter().position(|reply| matches!(reply, ReplyState::Sent(Some(op)) if is_done(op)))
+    }
+
     /// Frees the slots whose replies are acknowledged.
     pub(crate) fn acknowledged(&mut self, is_done: impl Fn(&Op) -> bool) {
         for reply in &mut self.0 {

@@ -10,7 +10,10 @@ fn every_refusal_is_an_error_object_that_fits() {
     let nonsense = crate::json::Value::parse(b"[1,").unwrap_err();
     for refusal in [
         Refusal::Busy,
-        Refusal::Unknown,
+        Refusal::Unknown("tool/fly".try_into().unwrap()),
+        Refusal::Empty,
+        Refusal::OverBroker { size: 4000, limit: Some(2000) },
+        Refusal::OverBroker { size: 4000, limit: None },
         Refusal::TooLarge(100_000),
         Refusal::NotJson(nonsense),
         Refusal::NotAnObject,

@@ -65,6 +65,14 @@ rows! {
         default: |_| "5",
         ..Setting::PLAIN
     };
+    /// How loud the speaker is. The tool `volume` sets it, too.
+    VOLUME: Setting {
+        key: "volume",
+        purpose: "How loud the speaker is, in percent",
+        kind: SettingKind::Whole(0, 100),
+        default: |_| "50",
+        ..Setting::PLAIN
+    };
     /// Response rules.
     RULE: Setting {
         key: "rule.NAME",

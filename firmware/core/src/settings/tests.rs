@@ -25,6 +25,14 @@ fn written(write: impl FnOnce(&mut Writer<'_>)) -> String {
 }
 
 #[test]
+fn a_config_in_a_log_has_no_password() {
+    let broker = Broker { login: Some(("ann", "hunter2")), ..CONFIG.broker };
+    for shown in [std::format!("{broker:?} {broker:#?}"), std::format!("{:?}", Config { broker, ..CONFIG })] {
+        assert!(shown.contains("ann") && !shown.contains("hunter2"), "{shown}");
+    }
+}
+
+#[test]
 fn a_secret_is_never_shown() {
     let secret = Setting { key: "pin", is_secret: true, default: |_| "hunter1", ..Setting::PLAIN };
     let shown = written(|out| out.object(|out| secret.write("hunter2", out)));

@@ -28,6 +28,7 @@ pub(super) async fn run<P, F: MultiwriteNorFlash>(
     result: &mut Writer<'_>,
 ) -> Result<Success, Failure> {
     toolbox.store.lock().await.erase_all().await?;
+    toolbox.speaker.forget();
     toolbox.restart.signal(());
     result.object(|object| {
         object.field("erased", true);

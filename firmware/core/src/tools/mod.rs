@@ -14,6 +14,7 @@ use crate::json::{Value, Writer};
 use crate::link::Port;
 use crate::platform::Platform;
 use crate::questions::Questions;
+use crate::speaker::Speaker;
 use crate::store::{Builtin, Store};
 use crate::tool::{Answer, Failure, Handlers, Success, Tool};
 
@@ -34,6 +35,8 @@ pub struct Toolbox<'a, P, S> {
     pub port: &'a Port,
     /// Questions to services, through the broker.
     pub questions: &'a Questions,
+    /// The volume.
+    pub speaker: &'a Speaker,
     /// Signalled to restart the hub once the answer is sent.
     pub restart: &'a Signal<NoopRawMutex, ()>,
 }

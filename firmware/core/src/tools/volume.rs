@@ -36,6 +36,7 @@ pub(super) async fn run<P: Platform, S>(
         platform.set_volume(level.clamp(0, 100) as u8);
     }
     let level = platform.volume();
+    toolbox.speaker.set(level);
     result.object(|object| object.field("level", u32::from(level)));
     Ok(Success::saying(format_args!("The volume is {level} percent.")))
 }

@@ -1,4 +1,5 @@
-//! Announces a larger Maximum Packet Size than minimq does, in the CONNECT.
+//! Changes the CONNECT: announces a larger Maximum Packet Size than minimq does, and has the will not retained for a
+//! broker that refuses it otherwise. minimq's session is set up once and has no way to change its will.
 
 use crate::limits;
 
@@ -14,14 +15,14 @@ pub(super) enum Outbound {
 
 impl Outbound {
     /// What to write in place of the beginning of `buf`, if anything.
-    pub(super) fn head(&mut self, buf: &[u8]) -> Option<&[u8]> {
+    pub(super) fn head(&mut self, buf: &[u8], keeps_will: bool) -> Option<&[u8]> {
         if let Self::Start = self {
             let mut head = [0; CONNECT_HEAD];
             let len = buf.len().min(CONNECT_HEAD);
             for (to, from) in head.iter_mut().zip(buf) {
                 *to = *from;
             }
-            announce(&mut head);
+            change(&mut head, keeps_will);
             *self = Self::Connect { head, len, at: 0 };
         }
         match self {
@@ -40,9 +41,11 @@ impl Outbound {
     }
 }
 
-/// Sets the Maximum Packet Size in the CONNECT that begins with `head`. minimq puts it first of the properties.
-fn announce(head: &mut [u8; CONNECT_HEAD]) {
+/// Sets the Maximum Packet Size in the CONNECT that begins with `head`, which minimq puts first of the properties; without
+/// `keeps_will` also clears Will Retain.
+fn change(head: &mut [u8; CONNECT_HEAD], keeps_will: bool) {
     const MAXIMUM_PACKET_SIZE: u8 = 0x27;
+    const WILL_RETAIN: u8 = 1 << 5;
     let variable_byte = |bytes: &[u8]| bytes.iter().take_while(|byte| **byte & 0x80 != 0).count() + 1;
     let body = 1 + variable_byte(head.get(1..).unwrap_or_default());
     // Protocol name, version, flags, keepalive.
@@ -50,5 +53,9 @@ fn announce(head: &mut [u8; CONNECT_HEAD]) {
     let first = properties + variable_byte(head.get(properties..).unwrap_or_default());
     if let Some([MAXIMUM_PACKET_SIZE, size @ ..]) = head.get_mut(first..first + 5) {
         size.copy_from_slice(&limits::MQTT_PACKET.to_be_bytes());
+        // It is a CONNECT as expected.
+        if !keeps_will && let Some(flags) = head.get_mut(body + 7) {
+            *flags &= !WILL_RETAIN;
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Cuts packets that are too large.
 
+use super::connack::{self, CONNACK};
 use super::packet_info::PacketInfo;
 use crate::limits;
 
@@ -106,17 +107,28 @@ impl Inbound {
         }
     }
 
-    /// `count` bytes of the body went out, beginning with `first`.
-    pub(super) fn passed(&mut self, count: usize, first: Option<u8>, info: &PacketInfo) {
-        // The body of a DISCONNECT begins with its reason.
-        if self.head.first() == Some(&DISCONNECT)
-            && let Some(reason) = first
-            && info.disconnect_reason().is_none()
-        {
-            info.set_disconnect(reason);
-        }
-        if let PacketPart::Body { pass, .. } = &mut self.part {
-            *pass = pass.saturating_sub(count);
+    /// These bytes of the body went out.
+    pub(super) fn passed(&mut self, bytes: &[u8], info: &PacketInfo) {
+        let PacketPart::Body { pass, .. } = &mut self.part else { return };
+        *pass = pass.saturating_sub(bytes.len());
+        let is_whole = *pass == 0;
+        match (self.head.first(), bytes.first()) {
+            // The body of a DISCONNECT begins with its reason.
+            (Some(&DISCONNECT), Some(reason)) if info.disconnect_reason().is_none() => {
+                info.set_disconnect(*reason);
+            }
+            (Some(&CONNACK), _) => {
+                // Kept behind its header. What does not fit is of no interest: reasons, and words for people.
+                let room = self.head.get_mut(self.len..).unwrap_or_default();
+                let count = room.len().min(bytes.len());
+                room.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+                self.len += count;
+                if is_whole {
+                    let digits = self.head.iter().skip(1).take_while(|byte| **byte & 0x80 != 0).count() + 1;
+                    connack::read(self.head.get(1 + digits..self.len).unwrap_or_default(), info);
+                }
+            }
+            _ => {}
         }
     }
 

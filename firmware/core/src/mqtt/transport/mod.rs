@@ -3,8 +3,10 @@
 //! A client announces the largest packet it takes, and the broker drops larger ones without a word to anybody: the
 //! caller of a 100 kB request would wait for ever. So this layer, between the byte stream and minimq, announces more than
 //! minimq has room for ([`connect`]), and cuts what does not fit ([`inbound`]): topic, properties and the beginning of the
-//! payload pass, the rest is skipped. [`PacketInfo`] says how large a packet was, and what else minimq does not show.
+//! payload pass, the rest is skipped. [`PacketInfo`] says how large a packet was, and what else minimq does not show: why a
+//! broker disconnects, and what it says of itself when it accepts a connection ([`connack`]).
 
+mod connack;
 mod connect;
 mod inbound;
 mod packet_info;
@@ -24,15 +26,22 @@ pub struct Transport<'m, Io> {
     info: &'m PacketInfo,
     inbound: Inbound,
     outbound: Outbound,
+    keeps_will: bool,
 }
 
 impl<'m, Io> Transport<'m, Io> {
     /// For one connection, from its first byte. With `oversize` it announces [`limits::MQTT_PACKET`], and cuts packets to
     /// [`limits::MQTT_RECEIVE`].
-    pub const fn new(io: Io, info: &'m PacketInfo, oversize: bool) -> Self {
+    pub fn new(io: Io, info: &'m PacketInfo, oversize: bool) -> Self {
+        info.forget_broker();
         let largest = if oversize { limits::MQTT_RECEIVE } else { usize::MAX };
         let outbound = if oversize { Outbound::Start } else { Outbound::Rest };
-        Self { io, info, inbound: Inbound::new(largest), outbound }
+        Self { io, info, inbound: Inbound::new(largest), outbound, keeps_will: true }
+    }
+
+    /// With a will that is not retained, whatever minimq was told.
+    pub fn without_retained_will(self) -> Self {
+        Self { keeps_will: false, ..self }
     }
 }
 
@@ -47,8 +56,7 @@ impl<Io: Read> Read for Transport<'_, Io> {
                 Want::Nothing(count) => return Ok(count),
                 Want::Pass(room) => {
                     let count = self.io.read(room).await?;
-                    let first = buf.first().copied().filter(|_| count > 0);
-                    self.inbound.passed(count, first, self.info);
+                    self.inbound.passed(buf.get(..count).unwrap_or_default(), self.info);
                     return Ok(count);
                 }
                 Want::Bytes(room) => self.io.read(room).await?,
@@ -63,7 +71,7 @@ impl<Io: Read> Read for Transport<'_, Io> {
 
 impl<Io: Write> Write for Transport<'_, Io> {
     async fn write(&mut self, buf: &[u8]) -> Result<usize, Self::Error> {
-        let Some(head) = self.outbound.head(buf) else { return self.io.write(buf).await };
+        let Some(head) = self.outbound.head(buf, self.keeps_will) else { return self.io.write(buf).await };
         let count = self.io.write(head).await?;
         self.outbound.wrote(count);
         Ok(count)

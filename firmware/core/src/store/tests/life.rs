@@ -162,6 +162,39 @@ fn as_many_entries_as_promised_and_not_one_more() {
 }
 
 #[test]
+fn a_deleted_entry_makes_room_whichever_it_was() {
+    let (mut flash, mut memory) = (Flash::new(16), memory());
+    let mut store = open(&mut flash, &mut memory).0;
+    let name = |round: usize, number: usize| std::format!("{round}-{number:03}");
+    for number in 0..limits::STORE_ENTRIES {
+        block_on(store.set(Key::Setting(&name(0, number)), "first")).unwrap();
+    }
+    let full = Err(StoreError::Full(Capacity::Entries));
+    // Each on its own, then several, then all: ids at every place of every word.
+    let all: Vec<usize> = (0..limits::STORE_ENTRIES).collect();
+    let mut rounds: Vec<Vec<usize>> = all.iter().map(|number| Vec::from([*number])).collect();
+    rounds.push(Vec::from([1, 31, 32, 33, 63, 64, 95, 100, 127]));
+    rounds.push(all);
+    for (round, deleted) in rounds.iter().enumerate() {
+        for number in deleted {
+            // The name that it had last.
+            let last =
+                rounds[..round].iter().rposition(|before| before.contains(number)).map_or(0, |at| at + 1);
+            assert_eq!(block_on(store.delete(Key::Setting(&name(last, *number)))), Ok(true), "{number}");
+        }
+        for number in deleted {
+            block_on(store.set(Key::Setting(&name(round + 1, *number)), "again")).unwrap();
+        }
+        assert_eq!(block_on(store.set(Key::Setting("more"), "no")), full, "after {deleted:?}");
+    }
+    let mut store = open(&mut flash, &mut memory).0;
+    let mut expected: Vec<_> = (0..limits::STORE_ENTRIES).map(|number| name(rounds.len(), number)).collect();
+    expected.sort();
+    assert_eq!(contents_of(&mut store, Section::Settings), expected);
+    assert_eq!(block_on(store.set(Key::Setting("more"), "no")), full);
+}
+
+#[test]
 fn long_names_fill_the_room_for_names() {
     let (mut flash, mut memory) = (Flash::new(16), memory());
     let mut store = open(&mut flash, &mut memory).0;
