@@ -7,3 +7,4 @@ mod memory;
 mod names;
 mod over_mqtt;
 mod owner;
+mod pages;

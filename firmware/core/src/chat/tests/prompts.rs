@@ -5,7 +5,7 @@ use std::vec::Vec;
 
 use proptest::prelude::*;
 
-use crate::chat::prompts::{Invocation, PROMPTS, describe};
+use crate::chat::prompts::{Invocation, PROMPTS, Prompt, describe};
 use crate::tools::TOOLS;
 
 fn find(message: &str) -> Option<(&'static str, Vec<String>)> {
@@ -61,6 +61,28 @@ fn a_prompt_is_expanded() {
         status.starts_with("Tell me the status of living room hall. ") && status.ends_with("says: 08:30")
     );
     assert!(expand("@status").starts_with("Tell me the status of the whole home. "));
+}
+
+#[test]
+fn arguments_are_counted_from_one() {
+    static COUNTING: Prompt = Prompt {
+        name: "counting",
+        description: "",
+        args: "",
+        usage: "",
+        examples: &[],
+        template: "{{1}}|{{2}}|{{3}}|{{0}}|{{ 1 }}|{{one}}|{{-1}}",
+        without_args: "nothing",
+        tool: None,
+    };
+    for (args, text) in [
+        ("", "||||||"),
+        ("kitchen", "kitchen||||kitchen||"),
+        ("'living room' hall", "living room|hall|||living room||"),
+    ] {
+        let expanded = Invocation { prompt: &COUNTING, args }.expand("08:30").to_string();
+        assert_eq!(expanded, text);
+    }
 }
 
 /// spec: infra-32, infra-35
