@@ -47,7 +47,7 @@ fn satellites_always_get_words_to_say() {
         // An empty answer of the model.
         person.sends("transcript", say("Hearthwave, hm."));
         model.serves(json!({ "content": [], "stop_reason": "end_turn" })).await;
-        assert_eq!(person.hears("speech").await.json()["text"], "I have nothing to say to that.");
+        assert_eq!(person.hears("speech").await.json()["text"], "Sorry, my language model gave no answer.");
         // An invalid request is refused to the caller.
         let wrong = json!({ "text": "Hearthwave, hello", "conversation": 5 });
         let reply = person.asks("transcript", wrong).await;

@@ -6,7 +6,7 @@
 
 use core::fmt::Display;
 
-use super::ending::{Ending, ISSUE, OUT_OF_ITERATIONS, TurnFailure};
+use super::ending::{Ending, OUT_OF_ITERATIONS, TurnFailure};
 use super::history::{Call, History, HistoryFull, NoResult};
 use super::provider::ProviderError;
 use super::reply::{FinishReason, ModelReply};
@@ -154,11 +154,10 @@ impl Turn {
     }
 
     fn replied<'r>(&mut self, reply: &ModelReply<'r>, context: &mut Context<'_>) -> Step<'r> {
-        let content = reply.content;
-        match reply.finish {
-            FinishReason::Stop => {
-                let words: &dyn Display = if content.is_blank() { &"" } else { &content };
-                self.finish(Ending::Answered(content), words, context)
+        let (content, finish) = (reply.content, reply.finish);
+        match finish {
+            FinishReason::Stop if !content.is_blank() => {
+                self.finish(Ending::Answered(content), &content, context)
             }
             FinishReason::ToolCalls if context.settings.tools.enabled && reply.calls().next().is_some() => {
                 let count = reply.calls().count();
@@ -171,20 +170,19 @@ impl Turn {
                     Err(HistoryFull) => self.fail(TurnFailure::HistoryFull, context),
                 }
             }
-            finish => {
-                warn!("chat: unexpected finish reason {}", finish.name().as_str());
-                if matches!(finish, FinishReason::Length) && content.is_blank() {
-                    warn!(
-                        "chat: all {} tokens went before anything was said; raise max_tokens in the rule, or set thinking to false",
-                        context.settings.max_tokens
-                    );
+            _ => {
+                if !matches!(finish, FinishReason::Stop) {
+                    warn!("chat: unexpected finish reason {}", finish.name().as_str());
                 }
-                let words: &dyn Display = if content.is_blank() { &ISSUE } else { &content };
-                let ending = match finish {
-                    FinishReason::Length => Ending::Cut(content),
-                    _ => Ending::Unexpected(content),
-                };
-                self.finish(ending, words, context)
+                match finish {
+                    FinishReason::Length if !content.is_blank() => {
+                        self.finish(Ending::Cut(content), &content, context)
+                    }
+                    FinishReason::ToolCalls | FinishReason::Other(_) if !content.is_blank() => {
+                        self.finish(Ending::Unexpected(content), &content, context)
+                    }
+                    _ => self.fail(TurnFailure::NoAnswer { finish, words: content }, context),
+                }
             }
         }
     }

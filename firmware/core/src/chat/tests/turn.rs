@@ -166,10 +166,14 @@ fn another_reason_to_stop_gives_what_there_is() {
     };
     let cut = "Half a sen... [cut: the model reached its limit of tokens]";
     assert_eq!(finish(json!("Half a sen"), "length"), cut);
-    assert_eq!(finish(json!("Half a sen"), "content_filter"), "Half a sen");
-    let issue = "hub_datetime was done. I encountered an issue...";
-    assert_eq!(finish(json!(null), "content_filter"), issue);
-    assert_eq!(finish(json!(" "), "length"), issue);
+    let refused = "hub_datetime was done. Half a sen [my language model refused to say more]";
+    assert_eq!(finish(json!("Half a sen"), "content_filter"), refused);
+    let issue =
+        |why: &str| std::format!("hub_datetime was done. I encountered an issue... My language model {why}");
+    assert_eq!(finish(json!(null), "content_filter"), issue("refused to answer that."));
+    assert_eq!(finish(json!(" "), "length"), issue("ran out of tokens before it said anything."));
+    assert_eq!(finish(json!(null), "error"), issue("stopped without an answer."));
+    assert_eq!(finish(json!(""), "stop"), "hub_datetime was done. Sorry, my language model gave no answer.");
     // It finishes for calls, but has none.
     assert_eq!(finish(json!("Well"), "tool_calls"), "Well");
 }
