@@ -99,8 +99,8 @@ pub struct Turn {
     phase: Phase,
     /// How often the model was asked before.
     pub(super) iteration: u8,
-    /// How long the call ran that was interrupted.
-    milliseconds: u64,
+    /// How long the call has run that the next input interrupts, if one has begun.
+    running: Option<u64>,
 }
 
 impl Turn {
@@ -116,7 +116,7 @@ impl Turn {
             tools.enabled = false;
         }
         debug!("chat: iteration 0");
-        Ok(Self { phase: Phase::Asking, iteration: 0, milliseconds: 0 })
+        Ok(Self { phase: Phase::Asking, iteration: 0, running: None })
     }
 
     /// Whether a turn can start with this message.
@@ -132,9 +132,10 @@ impl Turn {
         history.pending().filter(|_| self.phase == Phase::Running)
     }
 
-    /// Says how long the call ran that the next input interrupts: the turn has no clock.
+    /// The next input interrupts the call, which has run for so long: the turn has no clock. A call of which this is not
+    /// said has not begun.
     pub const fn interrupted_after(&mut self, milliseconds: u64) {
-        self.milliseconds = milliseconds;
+        self.running = Some(milliseconds);
     }
 
     /// Handles an input, and decides the next step.
@@ -222,8 +223,7 @@ impl Turn {
     }
 
     fn fail<'r>(&mut self, failed: TurnFailure<'r>, context: &mut Context<'_>) -> Step<'r> {
-        let running = (self.phase == Phase::Running)
-            .then_some(NoResult { milliseconds: self.milliseconds, ..INTERRUPTED });
+        let running = self.running.map(|milliseconds| NoResult { milliseconds, ..INTERRUPTED });
         context.history.abort(running, failed.spoken());
         self.phase = Phase::Over;
         Step::Finish(Ending::Failed(failed))
