@@ -3,6 +3,7 @@
 mod bench;
 mod calls;
 mod definitions;
+mod examples;
 mod memory;
 mod names;
 mod over_mqtt;
