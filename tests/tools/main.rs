@@ -9,3 +9,4 @@ mod names;
 mod over_mqtt;
 mod owner;
 mod pages;
+mod prompts;

@@ -6,7 +6,6 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use crate::chat::prompts::{Invocation, PROMPTS, Prompt, describe};
-use crate::tools::TOOLS;
 
 fn find(message: &str) -> Option<(&'static str, Vec<String>)> {
     let found = Invocation::find(message).unwrap()?;
@@ -116,14 +115,6 @@ fn every_prompt_is_described_in_four_sections() {
         for hidden in ["arg1", "arg2", "{{", "without_args"] {
             assert!(!text.contains(hidden), "{} shows {hidden}", prompt.name);
         }
-    }
-}
-
-#[test]
-fn the_tools_of_prompts_are_there() {
-    for direct in PROMPTS.iter().filter_map(|prompt| prompt.tool.as_ref()) {
-        assert!(TOOLS.iter().any(|tool| tool.name == direct.handler));
-        assert_eq!(direct.arguments().text(), "{}");
     }
 }
 
