@@ -103,3 +103,27 @@ fn every_page_of_flags_is_as_full_as_it_can_be() {
         });
     }
 }
+
+/// spec: calls-19
+#[test]
+fn a_result_is_whole_up_to_the_announced_size_and_an_error_beyond_it() {
+    a_hub().story(async |world| {
+        let owner = &mut world.person("owner").await;
+        let longest = RESULT - r#"{"echo":{"text":""}}"#.len();
+        for size in longest - 40..longest + 40 {
+            let arguments = json!({ "text": "x".repeat(size) });
+            let reply = owner.uses("echo", arguments.clone()).await;
+            if size <= longest {
+                assert_eq!(
+                    (&reply["success"], &reply["result"]["echo"]),
+                    (&json!(true), &arguments),
+                    "{size}"
+                );
+            } else {
+                assert_refused(&reply, "too_large", "'echo' was done, but its result is too large to send");
+            }
+        }
+        let announced = hub_core::hub::LIMITS.iter().find(|(name, _)| *name == "tool_result").expect("it").1;
+        assert_eq!(announced, RESULT + r#"{"success":true,"result":"#.len());
+    });
+}

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod conversations;
+mod cuts;
 mod ending;
 mod history;
 mod hostile;
