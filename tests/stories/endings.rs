@@ -40,7 +40,14 @@ fn what_was_done_is_said_before_the_model_fails() {
         model.serves(calls(&[("control_zwave_device", on())])).await;
         controller.serves_result(json!({ "content": [{ "type": "text", "text": "{\"on\":true}" }] })).await;
         model.serves(stop("")).await;
-        assert_eq!(ann.reply().await["content"], "control_zwave_device was done.");
+        let reply = ann.reply().await;
+        assert_refused(
+            &reply,
+            "no_answer",
+            "the model's answer is empty; ask again, or choose another model",
+        );
+        let words = "control_zwave_device was done. Sorry, my language model gave no answer.";
+        assert_eq!((&reply["message"], &reply["content"]), (&json!(words), &json!(words)));
     });
 }
 
@@ -139,6 +146,10 @@ fn what_a_model_thinks_is_not_handed_to_people() {
             ("<think>\nThe user <b>greets</think>\n\nHello.", "Hello."),
             ("\n<think></think><think>a < b </ c</think> Two.", "Two."),
             ("Use <think> and </think> so.", "Use <think> and </think> so."),
+            // The template of some models opens the thought in the prompt.
+            ("The user greets me.\n</think>\n\nHello.", "Hello."),
+            ("hm</think><think>hm, hm</think>Hello.", "Hello."),
+            ("<think>a<think>b</think>c</think>Hello.", "Hello."),
             ("<thin> is no thought", "<thin> is no thought"),
         ] {
             ann.says(json!({ "text": "Hi" }));
@@ -151,8 +162,16 @@ fn what_a_model_thinks_is_not_handed_to_people() {
         // All tokens went into thoughts.
         ann.says(json!({ "text": "Hi" }));
         model.serves(anthropic("<think>Well, let me", "max_tokens")).await;
-        assert_eq!(ann.reply().await["content"], "I encountered an issue...");
+        assert_refused(
+            &ann.reply().await,
+            "no_answer",
+            "raise max_tokens in the rule, or set thinking to false",
+        );
         assert_logged("raise max_tokens in the rule");
+        // All there is are thoughts.
+        ann.says(json!({ "text": "Hi" }));
+        model.serves(stop("I think, therefore\n</think>\n")).await;
+        assert_refused(&ann.reply().await, "no_answer", "the model's answer is empty");
     });
 }
 
@@ -176,5 +195,60 @@ fn an_answer_that_the_token_limit_cuts_says_so() {
         ann.sends("transcript", json!({ "text": "Hearthwave, a story" }));
         model.serves(anthropic("Once upon a", "max_tokens")).await;
         assert_contains(&ann.hears("speech").await.json()["text"], "[cut: ");
+    });
+}
+
+/// A refusal as each provider writes it, and what a person hears of it.
+#[test]
+fn a_refusal_is_named_as_such() {
+    story(async |world| {
+        let (mut ann, mut model) = world.talking().await;
+        for service in ["anthropic", "openai"] {
+            let tools = json!({ "enabled": true });
+            ann.sets_rule(json!({ "name": service, "service": service, "model": "m", "tools": tools })).await;
+        }
+        let mut explained = anthropic("", "refusal");
+        let why = "This request was declined.";
+        explained["stop_details"] = json!({ "type": "refusal", "category": "cyber", "explanation": why });
+        let message = |content: Value, refusal: Value| json!({ "role": "assistant", "content": content, "refusal": refusal });
+        let refused = "I encountered an issue... My language model refused to answer that.";
+        let said = |words: &str| format!("{words} [my language model refused to say more]");
+        let null = Value::Null;
+        for (service, body, name, words) in [
+            ("anthropic", anthropic("", "refusal"), "refusal", refused.to_owned()),
+            ("anthropic", explained, "refusal", said(why)),
+            ("anthropic", anthropic("Hello..", "refusal"), "refusal", said("Hello..")),
+            (
+                "openai",
+                openai(message(null.clone(), null.clone()), "content_filter"),
+                "content_filter",
+                refused.to_owned(),
+            ),
+            (
+                "openai",
+                openai(message(json!("Half a"), null.clone()), "content_filter"),
+                "content_filter",
+                said("Half a"),
+            ),
+            ("openai", openai(message(null, json!("I cannot.")), "stop"), "refusal", said("I cannot.")),
+        ] {
+            ann.says(json!({ "text": "Go", "rule": service, "conversation": service }));
+            let question = model.hears(&format!("llm/request/{service}")).await;
+            // Providers go on refusing a conversation in which the refused turn is left.
+            assert_eq!(count(&question.json()["messages"]), usize::from(service == "openai") + 1);
+            model.answers(&question, body);
+            let reply = ann.reply().await;
+            assert_refused(&reply, "refused", &format!("refused to answer ({name})"));
+            assert_contains(&reply["error"], "; ask in other words, or choose another model in the rule");
+            assert_eq!((&reply["message"], &reply["content"]), (&json!(words), &json!(words)));
+            let notice = ann.hears("log").await.json();
+            assert_contains(&notice["text"], &format!("refused to answer ({name})"));
+        }
+        // What was done before is said first, also aloud.
+        ann.sends("transcript", json!({ "text": "Hearthwave, quieter" }));
+        model.serves(calls(&[("hub_volume", json!({ "level": 30 }))])).await;
+        model.serves(anthropic("", "refusal")).await;
+        let words = format!("The volume is 30 percent. {refused}");
+        assert_eq!(ann.hears("speech").await.json()["text"], words);
     });
 }

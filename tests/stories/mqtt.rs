@@ -20,6 +20,8 @@ fn the_hub_says_what_it_is_and_the_broker_says_when_it_is_gone() {
         assert_eq!(info["tools"], hub_core::tools::TOOLS.len());
         assert_eq!(info["limits"]["request"], limits::REQUEST);
         assert_eq!(info["limits"]["reply"], limits::REPLY);
+        let announced = hub_core::hub::LIMITS.map(|(name, value)| (name.to_owned(), json!(value)));
+        assert_eq!(info["limits"], Value::Object(announced.into_iter().collect()));
         let mut late = world.client("late", &["hearthwave/story/#"]).await;
         let kept = late.hears("availability").await;
         assert!(kept.retained && kept.payload == b"online");

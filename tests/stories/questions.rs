@@ -22,7 +22,7 @@ fn two_questions_at_once_both_have_all_tools() {
             person.reply().await;
         }
         assert_eq!(counts, [hub_core::tools::TOOLS.len() + 10; 2]);
-        assert_not_logged("not all tools fit");
+        assert_not_logged("no room for all tools");
     });
 }
 
@@ -92,6 +92,78 @@ fn a_turn_full_of_results_keeps_the_tools_of_the_home() {
         let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().expect("a name")).collect();
         assert_eq!(names.iter().filter(|name| name.starts_with("tool_")).count(), 12, "{names:?}");
         assert!(names.len() < hub_core::tools::TOOLS.len() + 12, "{names:?}");
-        assert_logged("WARN chat: not all tools fit into a question");
+        assert_logged("WARN chat: a question to the model has no room for all tools");
+    });
+}
+
+/// The names of the tools in a question.
+fn names(question: &Value) -> Vec<String> {
+    let tools = question["tools"].as_array().expect("tools");
+    tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+/// What is left out is said once, by name, wherever people look; and the conversation does not pay for it.
+#[test]
+fn tools_without_room_are_named_once() {
+    story(async |world| {
+        let many: Vec<_> = (0..30).map(a_long_tool).collect();
+        let (mut controller, mut ann) = world.connected_with(json!(many)).await;
+        let mut model = world.model().await;
+        let mut bob = world.person("bob").await;
+        bob.sees_link("ready").await;
+        let (mut left_out, mut times) = (Vec::new(), 1);
+        for turn in 0..12 {
+            let said = format!("Turn {turn}: {}", "why? ".repeat(60));
+            ann.says(json!({ "text": said }));
+            let question = model.serves(stop(&"so ".repeat(90))).await.json();
+            ann.reply().await;
+            let offered = names(&question);
+            assert!((0..30).all(|number| offered.contains(&format!("tool_{number}"))), "{offered:?}");
+            let own = hub_core::tools::TOOLS.iter().map(|tool| format!("hub_{}", tool.name));
+            let missing: Vec<_> = own.filter(|name| !offered.contains(name)).collect();
+            if turn == 0 {
+                assert!(!missing.is_empty());
+                left_out = missing.clone();
+                let info = bob.hears("info").await.json();
+                assert_eq!(info["tools_left_out"], json!(left_out), "{info}");
+                let notice = bob.hears("log").await.json();
+                let words = format!(
+                    "chat: a question to the model has no room for all tools; allow only those it needs in the rule \
+                     (allowed_tools). Left out: {}",
+                    left_out.join(", ")
+                );
+                assert_eq!(notice, json!({ "level": "warning", "text": words }));
+                assert_logged(&format!("WARN {words}"));
+            }
+            // Two turns of 600 bytes are among the last 2048, beside the current one.
+            let messages = question["messages"].as_array().expect("messages");
+            assert_eq!(messages.len(), 2 * turn.min(2) + 1, "{turn}");
+            assert_eq!(messages.last().expect("one")["content"], json!(said));
+            if missing.iter().any(|name| !left_out.contains(name)) {
+                // A longer conversation needs more room: what is new is said, once.
+                left_out.extend(missing);
+                times += 1;
+                assert_contains(&bob.hears("log").await.json()["text"], "Left out: ");
+            }
+        }
+        assert_logged_times(times, "no room for all tools");
+        assert!(times < 4, "a set that grows a little with the first turns");
+        // A rule that names its tools has room for them, and nothing is to be said.
+        let tools = json!({ "enabled": true, "allowed_tools": ["tool_7", "hub_factory_reset"] });
+        ann.sets_rule(json!({ "name": "few", "tools": tools })).await;
+        ann.says(json!({ "text": "Hi", "rule": "few" }));
+        let question = model.serves(stop("Hello.")).await.json();
+        assert_eq!(names(&question), ["tool_7", "hub_factory_reset"]);
+        assert!(count(&question["messages"]) > 5, "there is room for more");
+        ann.reply().await;
+        // With other tools it is another matter, and said again.
+        let more: Vec<_> = (0..32).map(a_long_tool).collect();
+        controller.changes_its_tools().await;
+        controller.lists(json!(more)).await;
+        sleep(Duration::from_secs(1)).await;
+        ann.says(json!({ "text": "Hi" }));
+        model.serves(stop("Hello.")).await;
+        assert_contains(&bob.hears("log").await.json()["text"], "Left out: ");
+        assert_logged_times(times + 1, "no room for all tools");
     });
 }

@@ -122,6 +122,50 @@ fn everything_a_rule_says_reaches_the_model() {
     });
 }
 
+/// spec: reply-01
+#[test]
+fn a_prompt_is_filled_in_from_the_request_and_the_rule() {
+    story(async |world| {
+        let (mut person, mut model) = world.talking().await;
+        let recipe = json!({ "category": "recipes", "name": "soup", "text": "Water and {{intent}}." });
+        assert_eq!(person.asks("content/put", recipe).await["success"], true);
+        let prompt = "I:{{intent}} S:{{ service }} U:{{user_message}} C:{{rag_context}} R:{{satellite.room}} M:{{mood.now}} ?:{{nothing}}|";
+        for service in ["anthropic", "openai", "ollama"] {
+            person
+                .sets_rule(json!({
+                    "name": service, "service": service, "model": "m", "prompt": prompt, "intents": [service],
+                    "context": "recipes/soup",
+                }))
+                .await;
+            // By its intent, and by name with another intent or none.
+            for (rule, intent) in
+                [(None, Some(service)), (Some(service), Some("\"cooking\"")), (Some(service), None)]
+            {
+                let satellite = json!({ "id": service, "room": "Küche" });
+                let mut request =
+                    json!({ "text": "{{service}}?", "satellite": satellite, "mood": { "now": 7 } });
+                for (name, value) in [("rule", rule), ("intent", intent)] {
+                    if let Some(value) = value {
+                        request[name] = json!(value);
+                    }
+                }
+                person.says(request);
+                let question = model.hears(&format!("llm/request/{service}")).await;
+                let body = question.json();
+                let system = body.get("system").unwrap_or(&body["messages"][0]["content"]);
+                let intent = intent.unwrap_or_default();
+                let expected = format!(
+                    "I:{intent} S:{service} U:{{{{service}}}}? C:Water and {{{{intent}}}}.\n\n R:Küche M:7 ?:|"
+                );
+                assert_eq!(*system, json!(expected), "{body}");
+                model.answers(&question, json!({ "error": { "status": 500, "message": "enough" } }));
+                person.reply().await;
+            }
+        }
+        assert_logged_times(9, "the prompt has nothing, which stands for nothing");
+    });
+}
+
 #[test]
 fn what_is_wrong_with_a_rule_is_said_when_it_is_set() {
     story(async |world| {

@@ -26,6 +26,12 @@ fn what_is_heard_is_answered_aloud_if_it_was_meant_for_the_hub() {
         model.answers(&question, stop("It is 42."));
         let speech = person.hears("speech").await.json();
         assert_eq!(speech, json!({ "text": "It is 42.", "conversation": "den", "satellite": "den" }));
+        // Transcribers that do not know the name write it in two words.
+        person.sends("transcript", json!({ "text": "Hey hearth wave, and 7 times 6?", "satellite": "den" }));
+        let question = model.serves(stop("The same.")).await;
+        let messages = question.json()["messages"].as_array().expect("messages").clone();
+        assert_eq!(messages.last().expect("the last")["content"], "and 7 times 6?");
+        person.hears("speech").await;
         // Other wake phrases, by a setting.
         person.sets("wake_phrases", json!("computer, hallo Haus")).await;
         person.sends("transcript", json!({ "text": "HALLO, haus: é?" }));
@@ -47,7 +53,7 @@ fn satellites_always_get_words_to_say() {
         // An empty answer of the model.
         person.sends("transcript", say("Hearthwave, hm."));
         model.serves(json!({ "content": [], "stop_reason": "end_turn" })).await;
-        assert_eq!(person.hears("speech").await.json()["text"], "I have nothing to say to that.");
+        assert_eq!(person.hears("speech").await.json()["text"], "Sorry, my language model gave no answer.");
         // An invalid request is refused to the caller.
         let wrong = json!({ "text": "Hearthwave, hello", "conversation": 5 });
         let reply = person.asks("transcript", wrong).await;

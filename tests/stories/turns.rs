@@ -16,22 +16,34 @@ fn another_reason_to_stop_is_logged_and_gives_what_there_is() {
                 .await;
         }
         let chat = |text: &str, reason: &str| openai(json!({ "role": "assistant", "content": text }), reason);
-        let issue = "I encountered an issue...";
+        let issue = "I encountered an issue... My language model stopped without an answer.";
+        let spent = "I encountered an issue... My language model ran out of tokens before it said anything.";
+        let refused = "I encountered an issue... My language model refused to answer that.";
         let cut = "Half an... [cut: the model reached its limit of tokens]";
         for (service, body, reason, content) in [
             ("anthropic", anthropic("Half an", "max_tokens"), "length", cut),
-            ("anthropic", anthropic("", "refusal"), "refusal", issue),
+            ("anthropic", anthropic("", "refusal"), "refusal", refused),
             ("anthropic", anthropic("Wait", "pause_turn"), "pause_turn", "Wait"),
             ("openai", chat("Half an", "length"), "length", cut),
-            ("openai", chat("", "content_filter"), "content_filter", issue),
+            ("openai", chat("", "content_filter"), "content_filter", refused),
             ("ollama", ollama("Half an", "length"), "length", cut),
             ("ollama", ollama("", "load"), "load", issue),
-            ("ollama", ollama("", "length"), "length", issue),
+            ("ollama", ollama("", "length"), "length", spent),
         ] {
             person.says(json!({ "text": "Go", "rule": service, "conversation": service }));
             let question = model.hears(&format!("llm/request/{service}")).await;
             model.answers(&question, body);
-            let reply = person.reply().await;
+            let mut reply = person.reply().await;
+            if content.starts_with("I encountered an issue...") {
+                // Nothing was said: that is no success.
+                let members = reply.as_object_mut().expect("an object");
+                assert_eq!(members.remove("success"), Some(json!(false)));
+                assert_eq!(members.remove("message"), Some(json!(content)));
+                let (error, error_type) = (members.remove("error"), members.remove("error_type"));
+                let is_refused = content == refused;
+                assert_eq!(error_type, Some(json!(if is_refused { "refused" } else { "no_answer" })));
+                assert!(error.is_some_and(|error| error.as_str().is_some_and(|error| error.contains("; "))));
+            }
             let expected = json!({
                 "content": content, "service": service, "model": "m", "tool_calls": [], "conversation": service,
             });
@@ -39,7 +51,8 @@ fn another_reason_to_stop_is_logged_and_gives_what_there_is() {
             assert_logged(&format!("WARN chat: unexpected finish reason {reason}"));
         }
         // A model that used all its tokens for thinking: the log says what to change.
-        let advice = "WARN chat: all 600 tokens went before anything was said; raise max_tokens";
+        let advice =
+            "the model used all its tokens before it said anything, 600; raise max_tokens in the rule";
         assert_logged_times(1, advice);
     });
 }

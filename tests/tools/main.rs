@@ -3,7 +3,10 @@
 mod bench;
 mod calls;
 mod definitions;
+mod examples;
 mod memory;
 mod names;
 mod over_mqtt;
 mod owner;
+mod pages;
+mod prompts;

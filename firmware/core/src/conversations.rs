@@ -12,8 +12,10 @@ use heapless::String;
 
 use crate::chat::{Ask, History, TurnSettings, provider};
 use crate::limits;
+use crate::log::warn;
+use crate::notice::{Level, Notice};
 use crate::questions::TurnId;
-use crate::tool::Registry;
+use crate::tool::{Registry, ToolNames, ToolSet};
 
 /// The name of a conversation.
 pub type ConversationId = String<{ limits::CONVERSATION }>;
@@ -83,6 +85,10 @@ pub struct Conversations {
     settings: [Mutex<NoopRawMutex, TurnSettings>; limits::TURNS],
     /// The number of turns so far.
     turns: Cell<u32>,
+    /// The tools for which a question had no room, since others were offered.
+    left_out: Cell<ToolSet>,
+    /// Whether people have not been told of all of them.
+    has_news: Cell<bool>,
 }
 
 impl Conversations {
@@ -92,6 +98,8 @@ impl Conversations {
             kept: [const { Conversation::new() }; limits::CONVERSATIONS],
             settings: [const { Mutex::new(TurnSettings::new()) }; limits::TURNS],
             turns: Cell::new(0),
+            left_out: Cell::new(ToolSet::EMPTY),
+            has_news: Cell::new(false),
         }
     }
 
@@ -132,11 +140,40 @@ impl Conversations {
         let conversation = self.kept.iter().find(|kept| kept.running.get() == Some(turn))?;
         let settings = self.settings.get(usize::from(turn.0))?.try_lock().ok()?;
         let history = conversation.history.try_lock().ok()?;
-        provider::write_to_fit(Ask::new(&settings, &history, registry), require_all_tools, buffer)
+        let ask = Ask::new(&settings, &history, registry);
+        let (length, left_out) = provider::write_to_fit(ask, require_all_tools, buffer)?;
+        if !left_out.is_empty() {
+            let mut known = self.left_out.get();
+            self.has_news.set(known.join(&left_out) || self.has_news.get());
+            self.left_out.set(known);
+        }
+        Some(length)
+    }
+
+    /// The tools for which a question had no room, since others were offered.
+    pub(crate) fn left_out(&self, registry: &Registry) -> ToolSet {
+        self.left_out.get().if_still_offered(registry)
+    }
+
+    /// What people should know of tools that were left out, once: it comes again only if there are more of them.
+    pub(crate) fn take_news(&self, registry: &Registry) -> Option<Notice> {
+        let left_out = self.has_news.take().then(|| self.left_out(registry))?;
+        let names = ToolNames(&left_out, registry);
+        let notice = Notice::new(
+            Level::Warning,
+            format_args!(
+                "chat: a question to the model has no room for all tools; allow only those it needs in the rule \
+                 (allowed_tools). Left out: {names}"
+            ),
+        );
+        warn!("{}", notice.text.as_str());
+        Some(notice)
     }
 
     /// Forgets everything.
     pub(crate) fn clear(&self) {
+        self.left_out.set(ToolSet::EMPTY);
+        self.has_news.set(false);
         for conversation in &self.kept {
             conversation.last_turn.set(0);
             conversation.running.set(None);

@@ -269,6 +269,10 @@ pub const EXPRESSION: usize = 256;
 /// with a page of results; a model reads it all again with every question.
 pub const HISTORY: usize = 5 * 1024;
 
+/// The last turns of a conversation, of which a question leaves out none for the sake of tools: about four of a few sentences
+/// each. The current one is always whole.
+pub const LAST_TURNS: usize = 2048;
+
 /// The most that one result of a tool, or one answer, takes of a [`HISTORY`]; the rest is cut. Half, so that a second one
 /// still fits. Longer arguments are refused.
 pub const RESULT: usize = HISTORY / 2;
@@ -326,7 +330,7 @@ pub const TURNS: usize = 2;
 pub const RULE: usize = 1536;
 
 /// The names of the tools that a rule allows.
-pub const ALLOWED_TOOLS: usize = 1500;
+pub const ALLOWED_TOOLS: usize = 1495;
 
 /// The rendered system prompt with its documents; longer ones are cut.
 pub const PROMPT: usize = 1536;

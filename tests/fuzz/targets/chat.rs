@@ -81,9 +81,9 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
 fn is_asked(settings: &TurnSettings, history: &History, registry: &Registry) {
     let mut buffer = vec![0; MQTT_SEND];
     let mut writer = Writer::new(&mut buffer);
-    let ask = Ask { settings, history, forgotten: 0, tools: Some(registry) };
+    let ask = Ask { settings, history, forgotten: 0, has_examples: false, tools: Some(registry) };
     let left_out = provider::write(&ask, &mut writer).expect("it fits without tools");
-    assert!(left_out.is_none() || history.used() > HISTORY / 4, "few words, and no room for tools");
+    assert!(left_out.is_empty() || history.used() > HISTORY / 4, "few words, and no room for tools");
     let length = writer.finish().expect("it fits");
     let body: Value = serde_json::from_slice(&buffer[..length]).expect("JSON");
     let messages = body["messages"].as_array().expect("messages");

@@ -4,7 +4,7 @@ use core::fmt::{self, Display, Write};
 
 use super::history::{Call, History};
 use super::provider::{ProviderError, RelayError};
-use super::reply::ModelText;
+use super::reply::{FinishReason, ModelText};
 use super::report::Report;
 use super::turn_settings::TurnSettings;
 use crate::json::{Value, Writer};
@@ -15,14 +15,18 @@ use crate::text::{MARK, Measure, is_blank};
 /// The answer when the model still asks for calls after the last iteration.
 pub const OUT_OF_ITERATIONS: &str = "I reached the maximum number of tool calls...";
 
-/// The answer when the model stops early and without text.
-pub const ISSUE: &str = "I encountered an issue...";
+/// What the person hears if the model stops early and without text, before the reason.
+macro_rules! issue {
+    ($why:literal) => {
+        concat!("I encountered an issue... ", $why)
+    };
+}
 
 /// At the end of an answer that the model could not finish.
 const CUT: &str = "... [cut: the model reached its limit of tokens]";
 
-/// What is spoken if the model's answer is empty.
-const NOTHING: &str = "I have nothing to say to that.";
+/// At the end of what the model said before it refused to go on.
+const REFUSED: &str = " [my language model refused to say more]";
 
 /// How a turn ended. Displayed, it is what the person hears, after what was done if there is no answer.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +37,7 @@ pub enum Ending<'r> {
     OutOfIterations,
     /// The model reached its limit of tokens, with this text so far.
     Cut(ModelText<'r>),
-    /// The model stopped early, with this text so far.
+    /// The model stopped for an unknown reason, with this text so far.
     Unexpected(ModelText<'r>),
     /// With no answer.
     Failed(TurnFailure<'r>),
@@ -46,6 +50,13 @@ pub enum TurnFailure<'r> {
     Provider(ProviderError<'r>),
     /// The question got no reply.
     Unanswered(Unanswered),
+    /// The model stopped without an answer.
+    NoAnswer {
+        /// Why it stopped.
+        finish: FinishReason<'r>,
+        /// If it refuses: what it said before, or why.
+        words: ModelText<'r>,
+    },
     /// It took too long.
     TimedOut,
     /// Somebody cancelled it.
@@ -73,6 +84,16 @@ impl TurnFailure<'_> {
             Self::Unanswered(Unanswered::LongQuestion | Unanswered::LongAnswer(_)) | Self::HistoryFull => {
                 LARGE
             }
+            Self::NoAnswer { finish, .. } => match finish {
+                FinishReason::Stop => ("no_answer", "Sorry, my language model gave no answer."),
+                FinishReason::Length => {
+                    ("no_answer", issue!("My language model ran out of tokens before it said anything."))
+                }
+                FinishReason::Refused(_) => ("refused", issue!("My language model refused to answer that.")),
+                FinishReason::ToolCalls | FinishReason::Other(_) => {
+                    ("no_answer", issue!("My language model stopped without an answer."))
+                }
+            },
             Self::TimedOut => LATE,
             // Not even the relay answered.
             Self::Unanswered(Unanswered::Silent) => (LATE.0, AWAY.1),
@@ -108,6 +129,23 @@ impl Display for TurnFailure<'_> {
                     "the question is larger than the hub can send"
                 }
             }),
+            Self::NoAnswer { finish: FinishReason::Stop, .. } => {
+                f.write_str("the model's answer is empty; ask again, or choose another model in the rule")
+            }
+            Self::NoAnswer { finish: FinishReason::Length, .. } => {
+                f.write_str("the model used all its tokens before it said anything")
+            }
+            Self::NoAnswer { finish: FinishReason::Refused(name), words } => {
+                write!(f, "the model or a filter of its provider refused to answer ({name})")?;
+                if !words.is_blank() {
+                    f.write_str(": ")?;
+                    write_beginning(words, f)?;
+                }
+                f.write_str("; ask in other words, or choose another model in the rule")
+            }
+            Self::NoAnswer { finish, .. } => {
+                write!(f, "the model stopped without an answer ({}); ask again", finish.name())
+            }
             Self::TimedOut => f.write_str("the turn took too long and was stopped"),
             Self::Cancelled => f.write_str("the turn was cancelled"),
             Self::HistoryFull => {
@@ -115,6 +153,11 @@ impl Display for TurnFailure<'_> {
             }
         }
     }
+}
+
+/// Writes what a model said, or the beginning of it.
+fn write_beginning(words: &ModelText<'_>, out: &mut dyn Write) -> fmt::Result {
+    Measure::Plain.write_marked(words, limits::OUTCOME_TEXT, "…", out)
 }
 
 /// Why there is no answer, with provider and model where that helps.
@@ -135,6 +178,11 @@ impl Display for FailureText<'_> {
                 self.settings.provider.name(),
                 self.settings.model
             ),
+            TurnFailure::NoAnswer { finish: FinishReason::Length, .. } => write!(
+                f,
+                ", {}; raise max_tokens in the rule, or set thinking to false",
+                self.settings.max_tokens
+            ),
             _ => Ok(()),
         }
     }
@@ -143,33 +191,28 @@ impl Display for FailureText<'_> {
 impl Display for Ending<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unexpected(content) | Self::Cut(content) if content.is_blank() => f.write_str(ISSUE),
-            Self::Cut(content) => write!(f, "{content}{CUT}"),
             Self::Answered(content) | Self::Unexpected(content) => content.fmt(f),
+            Self::Cut(content) => write!(f, "{content}{CUT}"),
             Self::OutOfIterations => f.write_str(OUT_OF_ITERATIONS),
+            Self::Failed(TurnFailure::NoAnswer { finish: FinishReason::Refused(_), words })
+                if !words.is_blank() =>
+            {
+                write_beginning(words, f)?;
+                f.write_str(REFUSED)
+            }
             Self::Failed(failed) => f.write_str(failed.spoken()),
         }
     }
 }
 
 impl Ending<'_> {
-    /// Whether the person does not get to hear from the model what was done.
-    fn lacks_answer(&self) -> bool {
-        match self {
-            Self::Answered(content) | Self::Cut(content) | Self::Unexpected(content) => content.is_blank(),
-            Self::OutOfIterations | Self::Failed(_) => true,
-        }
-    }
-
     /// Writes what the person hears, in at most `room` bytes of a JSON string. If the model has no answer, what was done
     /// in the turn comes first: whoever hears only that something went wrong would order it again.
     fn write_words(&self, history: &History, room: usize, out: &mut dyn Write) -> fmt::Result {
         let report = Report(history);
-        if !self.lacks_answer() || is_blank(&report) {
+        let lacks_answer = matches!(self, Self::OutOfIterations | Self::Failed(_));
+        if !lacks_answer || is_blank(&report) {
             return Measure::Escaped.write(self, room, out);
-        }
-        if is_blank(self) {
-            return Measure::Escaped.write(&report, room, out);
         }
         // These words are short, and never left out.
         let own = Measure::Escaped.length(self).min(room);
@@ -185,42 +228,40 @@ impl Ending<'_> {
     pub fn speak(&self, history: &History, reserved: usize, out: &mut Writer<'_>) {
         let room = out.room().saturating_sub(reserved + 32);
         out.key("text");
-        out.string(|text| match is_blank(self) && is_blank(&Report(history)) {
-            true => text.write_str(NOTHING),
-            false => self.write_words(history, room, text),
-        });
+        out.string(|text| self.write_words(history, room, text));
     }
 
     /// Writes the members of the reply into the open object: `content`, `service`, `model`, `tool_calls` and perhaps
-    /// `max_iterations_reached`. If the turn failed: `success`, `error`, `error_type`, `message` and `tool_calls`.
+    /// `max_iterations_reached`. If the turn failed: `success`, `error`, `error_type`, `message` and `tool_calls`; if it was
+    /// the model that gave no answer, also `content`, `service` and `model`, as for every reply of a model.
     ///
     /// `history` is that of the turn, before another one begins. Texts that are too long are cut and marked; calls that do
     /// not fit at all are counted in `tool_calls_left_out`. `reserved` bytes are left for the caller.
     pub fn write(&self, settings: &TurnSettings, history: &History, reserved: usize, out: &mut Writer<'_>) {
         let count = history.calls().count();
+        let mut texts = [None, Some("content")];
+        if let Self::Failed(failed) = self {
+            out.field("success", false);
+            out.field("error", format_args!("{}", FailureText { failed, settings }));
+            out.field("error_type", failed.error_type());
+            let is_models = matches!(failed, TurnFailure::NoAnswer { .. });
+            texts = [Some("message"), is_models.then_some("content")];
+        }
+        let service = settings.provider.name();
+        let room = out.room().saturating_sub(reserved + service.len() + settings.model.len() + 128);
         // The calls may take up to half of the space from a long text.
-        let share = |room: usize| room - (count * limits::CALL_LEAST).min(room / 2);
-        match self {
-            Self::Failed(failed) => {
-                out.field("success", false);
-                out.field("error", format_args!("{}", FailureText { failed, settings }));
-                out.field("error_type", failed.error_type());
-                let room = share(out.room().saturating_sub(reserved + 128));
-                out.key("message");
-                out.string(|text| self.write_words(history, room, text));
-            }
-            _ => {
-                let service = settings.provider.name();
-                let names = service.len() + settings.model.len() + 128;
-                let room = share(out.room().saturating_sub(reserved + names));
-                out.key("content");
-                out.string(|text| self.write_words(history, room, text));
-                out.field("service", service);
-                out.field("model", settings.model.as_str());
-                if matches!(self, Self::OutOfIterations) {
-                    out.field("max_iterations_reached", true);
-                }
-            }
+        let room = room - (count * limits::CALL_LEAST).min(room / 2);
+        let room = room / texts.iter().flatten().count().max(1);
+        for name in texts.iter().flatten() {
+            out.key(name);
+            out.string(|text| self.write_words(history, room, text));
+        }
+        if texts[1].is_some() {
+            out.field("service", service);
+            out.field("model", settings.model.as_str());
+        }
+        if matches!(self, Self::OutOfIterations) {
+            out.field("max_iterations_reached", true);
         }
         let mut written = 0;
         out.key("tool_calls");

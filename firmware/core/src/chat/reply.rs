@@ -58,6 +58,9 @@ pub enum FinishReason<'a> {
     ToolCalls,
     /// It reached the token limit, or the end of its context window.
     Length,
+    /// The model or a filter of its provider refuses to answer, or to go on; by the provider's name for it. The text is
+    /// what was said before, or why.
+    Refused(&'static str),
     /// Another reason, by the provider's name.
     Other(Text<'a>),
 }
@@ -69,14 +72,15 @@ impl FinishReason<'_> {
             Self::Stop => "stop",
             Self::ToolCalls => "tool_calls",
             Self::Length => "length",
+            Self::Refused(name) => name,
             Self::Other(reason) => return reason.excerpt(),
         };
         heapless::String::try_from(known).unwrap_or_default()
     }
 }
 
-/// What a model says: a text, a list of parts with text in them, or nothing. What it thinks before, in `<think>`, is not
-/// displayed.
+/// What a model says: a text, a list of parts with text in them, or nothing. What it thinks before, up to `</think>`, is
+/// not displayed.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelText<'a>(pub(super) Value<'a>);
 
@@ -106,52 +110,59 @@ fn part_text(part: Value<'_>) -> Option<Text<'_>> {
 
 impl Display for ModelText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(mut rest) = after_thought(self.chars()) {
-            while let Some(after) = after_thought(rest.clone()) {
-                rest = after;
-            }
-            return rest
-                .skip_while(|next| next.is_whitespace())
-                .try_for_each(|character| f.write_char(character));
+        match after_thoughts(self.chars()) {
+            Some(mut said) => said.try_for_each(|character| f.write_char(character)),
+            None => self.texts().try_for_each(|text| text.fmt(f)),
         }
-        self.texts().try_for_each(|text| text.fmt(f))
     }
 }
 
-/// What comes after a thought that the text begins with. A thought without an end is all there is.
-fn after_thought<I: Iterator<Item = char> + Clone>(text: I) -> Option<I> {
+/// What comes after the thoughts that a text begins with, if it has any. The template of some models opens the first one
+/// in the prompt, so that the text has only its end. A thought without an end is all there is.
+fn after_thoughts<I: Iterator<Item = char> + Clone>(text: I) -> Option<impl Iterator<Item = char>> {
     const BEGIN: &str = "<think>";
-    const END: &str = "</think>";
-    let mut rest = text;
-    let mut expected = BEGIN.chars();
-    let mut is_inside = false;
-    for next in rest.by_ref() {
-        if !is_inside && next.is_whitespace() {
-            continue;
-        }
-        is_inside = true;
-        if expected.next() != Some(next) {
-            return None;
-        }
-        if expected.as_str().is_empty() {
-            break;
-        }
-    }
-    if !expected.as_str().is_empty() {
-        return None;
-    }
-    let mut expected = END.chars();
-    while !expected.as_str().is_empty() {
-        let Some(next) = rest.next() else { break };
-        if expected.next() != Some(next) {
-            // Only its first character can be the beginning of another try.
-            expected = END.chars();
-            if next == '<' {
-                expected.next();
+    let (mut begin, mut end) = (Tag::new(BEGIN), Tag::new("</think>"));
+    let (mut said, mut rest) = (None, text);
+    // Since the last thought.
+    let (mut is_thought, mut visible) = (false, 0);
+    while let Some(next) = rest.next() {
+        visible += usize::from(!next.is_whitespace());
+        let (begins, ends) = (begin.is_complete_with(next), end.is_complete_with(next));
+        if ends {
+            (is_thought, visible) = (false, 0);
+            said = Some(rest.clone());
+        } else if begins && !is_thought {
+            is_thought = visible == BEGIN.len();
+            // After other words it is no thought, but about one.
+            if !is_thought {
+                break;
             }
         }
     }
-    Some(rest)
+    said = if is_thought { Some(rest) } else { said };
+    said.map(|said| said.skip_while(|next| next.is_whitespace()))
+}
+
+/// Finds a tag, character by character. Only its first one is `<`.
+struct Tag {
+    tag: &'static str,
+    missing: core::str::Chars<'static>,
+}
+
+impl Tag {
+    fn new(tag: &'static str) -> Self {
+        Self { tag, missing: tag.chars() }
+    }
+
+    fn is_complete_with(&mut self, next: char) -> bool {
+        if self.missing.next() != Some(next) {
+            self.missing = self.tag.chars();
+            if next == '<' {
+                self.missing.next();
+            }
+        }
+        self.missing.as_str().is_empty()
+    }
 }
 
 /// A call that a model asks for.

@@ -6,7 +6,7 @@
 
 use core::fmt::Display;
 
-use super::ending::{Ending, ISSUE, OUT_OF_ITERATIONS, TurnFailure};
+use super::ending::{Ending, OUT_OF_ITERATIONS, TurnFailure};
 use super::history::{Call, History, HistoryFull, NoResult};
 use super::provider::ProviderError;
 use super::reply::{FinishReason, ModelReply};
@@ -99,8 +99,8 @@ pub struct Turn {
     phase: Phase,
     /// How often the model was asked before.
     pub(super) iteration: u8,
-    /// How long the call ran that was interrupted.
-    milliseconds: u64,
+    /// How long the call has run that the next input interrupts, if one has begun.
+    running: Option<u64>,
 }
 
 impl Turn {
@@ -116,7 +116,7 @@ impl Turn {
             tools.enabled = false;
         }
         debug!("chat: iteration 0");
-        Ok(Self { phase: Phase::Asking, iteration: 0, milliseconds: 0 })
+        Ok(Self { phase: Phase::Asking, iteration: 0, running: None })
     }
 
     /// Whether a turn can start with this message.
@@ -132,9 +132,10 @@ impl Turn {
         history.pending().filter(|_| self.phase == Phase::Running)
     }
 
-    /// Says how long the call ran that the next input interrupts: the turn has no clock.
+    /// The next input interrupts the call, which has run for so long: the turn has no clock. A call of which this is not
+    /// said has not begun.
     pub const fn interrupted_after(&mut self, milliseconds: u64) {
-        self.milliseconds = milliseconds;
+        self.running = Some(milliseconds);
     }
 
     /// Handles an input, and decides the next step.
@@ -154,11 +155,10 @@ impl Turn {
     }
 
     fn replied<'r>(&mut self, reply: &ModelReply<'r>, context: &mut Context<'_>) -> Step<'r> {
-        let content = reply.content;
-        match reply.finish {
-            FinishReason::Stop => {
-                let words: &dyn Display = if content.is_blank() { &"" } else { &content };
-                self.finish(Ending::Answered(content), words, context)
+        let (content, finish) = (reply.content, reply.finish);
+        match finish {
+            FinishReason::Stop if !content.is_blank() => {
+                self.finish(Ending::Answered(content), &content, context)
             }
             FinishReason::ToolCalls if context.settings.tools.enabled && reply.calls().next().is_some() => {
                 let count = reply.calls().count();
@@ -171,20 +171,19 @@ impl Turn {
                     Err(HistoryFull) => self.fail(TurnFailure::HistoryFull, context),
                 }
             }
-            finish => {
-                warn!("chat: unexpected finish reason {}", finish.name().as_str());
-                if matches!(finish, FinishReason::Length) && content.is_blank() {
-                    warn!(
-                        "chat: all {} tokens went before anything was said; raise max_tokens in the rule, or set thinking to false",
-                        context.settings.max_tokens
-                    );
+            _ => {
+                if !matches!(finish, FinishReason::Stop) {
+                    warn!("chat: unexpected finish reason {}", finish.name().as_str());
                 }
-                let words: &dyn Display = if content.is_blank() { &ISSUE } else { &content };
-                let ending = match finish {
-                    FinishReason::Length => Ending::Cut(content),
-                    _ => Ending::Unexpected(content),
-                };
-                self.finish(ending, words, context)
+                match finish {
+                    FinishReason::Length if !content.is_blank() => {
+                        self.finish(Ending::Cut(content), &content, context)
+                    }
+                    FinishReason::ToolCalls | FinishReason::Other(_) if !content.is_blank() => {
+                        self.finish(Ending::Unexpected(content), &content, context)
+                    }
+                    _ => self.fail(TurnFailure::NoAnswer { finish, words: content }, context),
+                }
             }
         }
     }
@@ -224,8 +223,7 @@ impl Turn {
     }
 
     fn fail<'r>(&mut self, failed: TurnFailure<'r>, context: &mut Context<'_>) -> Step<'r> {
-        let running = (self.phase == Phase::Running)
-            .then_some(NoResult { milliseconds: self.milliseconds, ..INTERRUPTED });
+        let running = self.running.map(|milliseconds| NoResult { milliseconds, ..INTERRUPTED });
         context.history.abort(running, failed.spoken());
         self.phase = Phase::Over;
         Step::Finish(Ending::Failed(failed))

@@ -26,6 +26,7 @@ use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use self::events::Events;
+pub use self::info::LIMITS;
 use crate::config::Config;
 use crate::conversations::Conversations;
 use crate::link::{self, Port, Status};

@@ -88,6 +88,11 @@ impl<'a> Publisher<'a> {
         self.publish_replies(connection).await?;
         // Before events and notices: a question wants all of the buffer.
         self.publish_questions(connection).await?;
+        if let Some(notice) = self.parts.conversations.take_news(self.parts.registry) {
+            self.parts.notices.push(notice);
+            self.info_is_due = true;
+            self.publish_info(connection).await?;
+        }
         self.publish_events(connection).await?;
         self.publish_notices(connection).await
     }

@@ -78,10 +78,20 @@ impl Hints {
 /// One call of a tool, shown.
 #[derive(Debug)]
 pub struct Example {
-    /// The call, with real values.
+    /// The call, with real values. That of a tool has its result behind [`ARROW`](Self::ARROW).
     pub code: &'static str,
     /// What it shows.
     pub explanation: &'static str,
+}
+
+impl Example {
+    /// The call alone, without its result.
+    pub fn call(&self) -> &'static str {
+        self.code.split_once(Self::ARROW).map_or(self.code, |(call, _)| call)
+    }
+
+    /// Between a call and its result.
+    pub const ARROW: &str = "  ->  ";
 }
 
 /// How a tool is run.

@@ -21,6 +21,15 @@ pub(super) fn purpose(tool: &Tool<'_>, out: &mut dyn Write) -> fmt::Result {
     out.write_str(tool.description)
 }
 
+/// Writes what a model reads beside the schema: the purpose, and one call as an example.
+pub(super) fn with_example(tool: &Tool<'_>, out: &mut dyn Write) -> fmt::Result {
+    purpose(tool, out)?;
+    match tool.examples.first() {
+        Some(example) => write!(out, "\n\nExample: {}", example.call()),
+        None => Ok(()),
+    }
+}
+
 /// Writes the whole description: purpose, arguments, usage, and examples. A tool of the controller's has the controller's
 /// own description.
 pub fn describe(tool: &Tool<'_>, out: &mut dyn Write) -> fmt::Result {

@@ -2,8 +2,8 @@
 
 use core::ops::ControlFlow;
 
-use super::describe::{describe, purpose};
-use super::{Hints, Name, Registry, Tool};
+use super::describe::{describe, purpose, with_example};
+use super::{Hints, Name, Registry, Tool, ToolSet};
 use crate::json::{Value, Writer};
 use crate::limits;
 use crate::log::warn;
@@ -37,16 +37,19 @@ impl Format {
         })
     }
 
-    /// Writes one definition as a value.
-    pub fn write(self, name: &str, tool: &Tool<'_>, out: &mut Writer<'_>) {
+    /// Writes one definition as a value. Those for models have an example if there is room for that.
+    fn write(self, name: &str, tool: &Tool<'_>, has_examples: bool, out: &mut Writer<'_>) {
+        let text = if has_examples { with_example } else { purpose };
         match self {
             Self::Mcp => definition(name, tool, "inputSchema", describe, out),
-            Self::Anthropic => definition(name, tool, "input_schema", purpose, out),
-            Self::OpenAi | Self::Ollama => out.object(|out| {
+            Self::Anthropic => definition(name, tool, "input_schema", text, out),
+            Self::OpenAi | Self::Ollama => {
+                let object = out.open();
                 out.field("type", "function");
                 out.key("function");
-                definition(name, tool, "parameters", purpose, out);
-            }),
+                definition(name, tool, "parameters", text, out);
+                out.close(object);
+            }
             Self::Markdown => out.string(|text| {
                 write!(text, "# {}\n\n", tool.name)?;
                 describe(tool, text)
@@ -75,7 +78,7 @@ impl Format {
                 return ControlFlow::Continue(());
             }
             let before = out.mark();
-            self.write(name, tool, out);
+            self.write(name, tool, true, out);
             // For what follows the list.
             if out.room() < limits::TRANSACTION + limits::TOOL_NAME + 64 {
                 out.rewind(before);
@@ -90,6 +93,33 @@ impl Format {
             ControlFlow::Continue(())
         });
         last.filter(|_| is_cut)
+    }
+
+    /// Writes the tools that are allowed as the items of the open array, in the order of the registry: all that fit and leave
+    /// `reserved` bytes. Returns the others.
+    pub fn write_fitting(
+        self,
+        registry: &Registry,
+        is_allowed: &dyn Fn([&str; 2]) -> bool,
+        has_examples: bool,
+        reserved: usize,
+        out: &mut Writer<'_>,
+    ) -> ToolSet {
+        let mut left_out = ToolSet::new(registry);
+        let mut place = 0;
+        registry.each(|name, tool| {
+            if is_allowed([name, tool.name]) {
+                let before = out.mark();
+                self.write(name, tool, has_examples, out);
+                if out.room() < reserved {
+                    out.rewind(before);
+                    left_out.insert(place);
+                }
+            }
+            place += 1;
+            ControlFlow::Continue(())
+        });
+        left_out
     }
 }
 

@@ -13,6 +13,7 @@ mod input_required;
 mod names;
 mod outcome;
 mod registry;
+mod set;
 mod texts;
 
 pub use answer::Answer;
@@ -24,3 +25,4 @@ pub use format::{Format, is_listed};
 pub use names::{TooMany, normalise};
 pub use outcome::{ErrorType, Failure, Success};
 pub use registry::{Discovered, Full, LeftOut, Name, Registry};
+pub use set::{ToolNames, ToolSet};

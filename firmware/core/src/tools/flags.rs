@@ -9,6 +9,7 @@ use super::Toolbox;
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
 use crate::store::{Key, NameFault, Part, Scope, Section, Store, StoreError};
+use crate::text::Measure;
 use crate::tool::{EPILOGUE, Example, Failure, Success, Tool};
 
 /// The schema of a verb's arguments.
@@ -108,6 +109,9 @@ flag_tools! {
                 => "One flag is set for everybody.",
         ];
 }
+
+/// What follows a page of flags, without the name in it.
+const ENDING: usize = r#"},"next":""}"#.len();
 
 type FlagName = String<{ limits::NAME }>;
 
@@ -219,7 +223,8 @@ async fn list<P, F: MultiwriteNorFlash>(
         }
         let before = result.mark();
         result.field(name, json(value));
-        if result.room() < EPILOGUE + limits::NAME + 32 {
+        // Its name is what stands in `next` if no other flag fits.
+        if result.room() < ENDING + Measure::Escaped.length(&name) + EPILOGUE {
             result.rewind(before);
             is_cut = true;
             return ControlFlow::Break(());

@@ -31,6 +31,9 @@ pub(super) static TOOL: Tool<'static> = Tool {
     ..Tool::builtin("get_content")
 };
 
+/// What follows the documents, with more of them omitted than can be stored.
+const ENDING: usize = r#"],"omitted":9999}"#.len();
+
 pub(super) async fn run<P, F: MultiwriteNorFlash>(
     toolbox: &Toolbox<'_, P, Store<'_, F>>,
     arguments: Value<'_>,
@@ -53,7 +56,7 @@ pub(super) async fn run<P, F: MultiwriteNorFlash>(
                 object.field("name", document.name);
                 object.field("text", document.text);
             });
-            if result.room() < EPILOGUE {
+            if result.room() < ENDING + EPILOGUE {
                 result.rewind(before);
                 omitted += 1;
             }

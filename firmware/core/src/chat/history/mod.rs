@@ -229,6 +229,13 @@ impl History {
         self.records(0).filter(|record| record.header.kind == RecordKind::User).count()
     }
 
+    /// How many of the oldest turns begin before the last `bytes` of what was said. The current turn never does.
+    pub fn turns_before_last(&self, bytes: usize) -> usize {
+        let begin = self.used.saturating_sub(bytes).min(self.current);
+        let begins = self.records(0).take_while(|record| record.at < begin);
+        begins.filter(|record| record.header.kind == RecordKind::User).count()
+    }
+
     /// The calls of the current turn that have a result, in order.
     pub fn calls(&self) -> impl Iterator<Item = Call<'_>> + Clone {
         self.turn().filter(|record| record.has(DONE)).map(Call::new)

@@ -70,7 +70,7 @@ impl core::error::Error for UnknownPrompt {}
 pub struct Invocation<'a> {
     /// The prompt.
     pub prompt: &'static Prompt,
-    args: &'a str,
+    pub(super) args: &'a str,
 }
 
 impl<'a> Invocation<'a> {

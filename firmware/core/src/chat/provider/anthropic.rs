@@ -10,12 +10,13 @@ use crate::json::{Bracket, Kind, Value, Writer};
 use crate::tool::Format;
 
 /// Its stop reasons.
-const FINISH: [(&str, FinishReason<'static>); 5] = [
+const FINISH: [(&str, FinishReason<'static>); 6] = [
     ("end_turn", FinishReason::Stop),
     ("stop_sequence", FinishReason::Stop),
     ("tool_use", FinishReason::ToolCalls),
     ("max_tokens", FinishReason::Length),
     ("model_context_window_exceeded", FinishReason::Length),
+    ("refusal", FinishReason::Refused("refusal")),
 ];
 
 pub(super) fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Format {
@@ -93,8 +94,14 @@ fn open_block(kind: &str, out: &mut Writer<'_>) -> Bracket {
 pub(super) fn read(body: Value<'_>) -> Result<ModelReply<'_>, ProviderError<'_>> {
     let content = body.get("content").filter(|content| content.kind() == Kind::Array);
     let content = content.ok_or(ProviderError::Lacks("an array 'content'"))?;
-    let reply =
-        ModelReply { content: ModelText(content), finish: FinishReason::Stop, calls: (content, call) };
+    let said = Some(ModelText(content)).filter(|said| !said.is_blank());
+    // Why a classifier stopped the model.
+    let why = || body.get("stop_details")?.get("explanation").map(ModelText);
+    let reply = ModelReply {
+        content: said.or_else(why).unwrap_or(ModelText::NONE),
+        finish: FinishReason::Stop,
+        calls: (content, call),
+    };
     Ok(reply.finished(body.get("stop_reason"), &FINISH))
 }
 

@@ -14,8 +14,8 @@ use super::reply::{Arguments, ModelReply, RequestedCall};
 use super::turn_settings::TurnSettings;
 use crate::json::{self, Bracket, Kind, Overflow, Text, Value, Writer};
 use crate::limits;
-use crate::log::{debug, warn};
-use crate::tool::{Format, Name, Registry};
+use crate::log::debug;
+use crate::tool::{Format, Registry, ToolSet};
 
 /// The provider of a model. The first one is all zeros, as a new hub's memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +52,8 @@ pub struct Ask<'a> {
     pub history: &'a History,
     /// How many of its oldest turns are left out.
     pub forgotten: usize,
+    /// Whether the hub's own tools come with an example.
+    pub has_examples: bool,
     /// The tools to offer, as far as the settings allow them. Without tools, earlier calls are left out too: providers
     /// reject calls of tools that are not declared.
     pub tools: Option<&'a Registry>,
@@ -62,7 +64,7 @@ impl<'a> Ask<'a> {
     /// middle of a turn.
     pub fn new(settings: &'a TurnSettings, history: &'a History, registry: &'a Registry) -> Self {
         let tools = settings.tools.has_some(registry).then_some(registry);
-        Self { settings, history, forgotten: 0, tools }
+        Self { settings, history, forgotten: 0, has_examples: true, tools }
     }
 
     fn messages(&self) -> Messages<'a> {
@@ -70,34 +72,46 @@ impl<'a> Ask<'a> {
     }
 }
 
-/// Writes the whole question into `buffer`, and returns its length. If it does not fit, the oldest turns are left out,
-/// and then tools; with `all_tools`, it returns `None` instead.
-pub fn write_to_fit(mut ask: Ask<'_>, all_tools: bool, buffer: &mut [u8]) -> Option<usize> {
+/// Writes the whole question into `buffer`, and returns its length and the tools that are left out.
+///
+/// If not all of it fits, the examples of tools are left out, then old turns, except for the last [`limits::LAST_TURNS`]
+/// bytes of the conversation, and then tools. With `all_tools`, it returns `None` rather than leave out more than examples.
+pub fn write_to_fit(mut ask: Ask<'_>, all_tools: bool, buffer: &mut [u8]) -> Option<(usize, ToolSet)> {
     loop {
         let mut writer = Writer::new(buffer);
-        let last = match write(&ask, &mut writer) {
-            Ok(None) => break writer.finish().ok(),
-            Ok(Some(last)) => Some(last),
-            Err(Overflow) => None,
-        };
+        let written = write(&ask, &mut writer);
+        if let Ok(left_out) = written
+            && left_out.is_empty()
+        {
+            break Some((writer.finish().ok()?, left_out));
+        }
+        if ask.has_examples {
+            ask.has_examples = false;
+            continue;
+        }
         if all_tools {
             break None;
         }
-        // Old turns matter less than tools.
-        let left = ask.history.turns().saturating_sub(ask.forgotten);
-        if left > 1 {
-            ask.forgotten += left.div_ceil(4);
-            debug!("chat: the {} oldest turns are left out of a question that is too long", ask.forgotten);
-            continue;
+        let dispensable = match written {
+            Ok(_) => ask.history.turns_before_last(limits::LAST_TURNS),
+            // It does not even fit without tools.
+            Err(Overflow) => ask.history.turns().saturating_sub(1),
+        };
+        match dispensable.saturating_sub(ask.forgotten) {
+            0 => break Some((writer.finish().ok()?, written.ok()?)),
+            more => {
+                ask.forgotten += more.div_ceil(4);
+                debug!(
+                    "chat: the {} oldest turns are left out of a question that is too long",
+                    ask.forgotten
+                );
+            }
         }
-        let last = last?;
-        warn!("chat: not all tools fit into a question; those after {} are left out", last.as_str());
-        break writer.finish().ok();
     }
 }
 
-/// Writes the body of a request. If not all tools fit, the rest is left out, and the last one that fits is returned.
-pub fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Result<Option<Name>, Overflow> {
+/// Writes the body of a request. Returns the tools that do not fit.
+pub fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Result<ToolSet, Overflow> {
     let body = out.open();
     out.field("model", &*ask.settings.model);
     let format = match ask.settings.provider {
@@ -106,9 +120,9 @@ pub fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Result<Option<Name>, Overfl
         Provider::Ollama => ollama::write(ask, out),
     };
     // Last, since they fill the space that is left.
-    let last = ask.tools.and_then(|registry| write_tools(format, registry, ask.settings, out));
+    let left_out = ask.tools.map_or(ToolSet::EMPTY, |registry| write_tools(format, registry, ask, out));
     out.close(body);
-    if out.overflowed() { Err(Overflow) } else { Ok(last) }
+    if out.overflowed() { Err(Overflow) } else { Ok(left_out) }
 }
 
 /// Reads the body of a reply.
@@ -220,28 +234,26 @@ impl Display for ProviderError<'_> {
 
 impl core::error::Error for ProviderError<'_> {}
 
-/// Writes the member `tools`, unless there are none.
-fn write_tools(
-    format: Format,
-    registry: &Registry,
-    settings: &TurnSettings,
-    out: &mut Writer<'_>,
-) -> Option<Name> {
+/// Writes the member `tools`, unless there are none. Returns those that do not fit.
+fn write_tools(format: Format, registry: &Registry, ask: &Ask<'_>, out: &mut Writer<'_>) -> ToolSet {
+    /// What follows the tools.
+    const ENDING: usize = "]}".len();
     // `rewind` below would clear the overflow.
     if out.overflowed() {
-        return None;
+        return ToolSet::EMPTY;
     }
     let before = out.mark();
     out.key("tools");
     let list = out.open_array();
     let start = out.mark();
-    let last = format.write_all(registry, &|names| settings.tools.allows(names), None, out);
+    let is_allowed = |names: [&str; 2]| ask.settings.tools.allows(names);
+    let left_out = format.write_fitting(registry, &is_allowed, ask.has_examples, ENDING, out);
     let has_some = !out.since(start).is_empty();
     out.close(list);
     if !has_some {
         out.rewind(before);
     }
-    last
+    left_out
 }
 
 /// How a provider with one flat list of messages writes calls and results.

@@ -11,8 +11,12 @@ use crate::json::{Kind, Value, Writer};
 use crate::tool::Format;
 
 /// Its stop reasons.
-const FINISH: [(&str, FinishReason<'static>); 3] =
-    [("stop", FinishReason::Stop), ("tool_calls", FinishReason::ToolCalls), ("length", FinishReason::Length)];
+const FINISH: [(&str, FinishReason<'static>); 4] = [
+    ("stop", FinishReason::Stop),
+    ("tool_calls", FinishReason::ToolCalls),
+    ("length", FinishReason::Length),
+    ("content_filter", FinishReason::Refused("content_filter")),
+];
 
 const FLAT: Flat = Flat { call: write_call, result: write_owner, empty_content: None };
 
@@ -64,10 +68,17 @@ pub(super) fn read(body: Value<'_>) -> Result<ModelReply<'_>, ProviderError<'_>>
     let message = choice.get("message").filter(|message| message.kind() == Kind::Object);
     let message = message.ok_or(ProviderError::Lacks("'choices[0].message'"))?;
     let said = |name| message.get(name).map(ModelText).filter(|content| !content.is_blank());
+    let refusal = said("refusal");
     let reply = ModelReply {
-        content: said("content").or_else(|| said("refusal")).unwrap_or(ModelText::NONE),
+        content: said("content").or(refusal).unwrap_or(ModelText::NONE),
         finish: FinishReason::Stop,
         calls: (message.get("tool_calls").unwrap_or(Value::NULL), read_call),
     };
-    Ok(reply.finished(choice.get("finish_reason"), &FINISH))
+    let reply = reply.finished(choice.get("finish_reason"), &FINISH);
+    // It says `stop` then.
+    Ok(if refusal.is_some() {
+        ModelReply { finish: FinishReason::Refused("refusal"), ..reply }
+    } else {
+        reply
+    })
 }

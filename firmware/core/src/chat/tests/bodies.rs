@@ -1,6 +1,7 @@
 //! The request bodies for each provider.
 
-use std::string::ToString;
+use std::ops::ControlFlow;
+use std::string::{String, ToString};
 use std::vec;
 use std::vec::Vec;
 
@@ -10,7 +11,7 @@ use super::conversations::check;
 use super::{World, body, conversation, rule_text, settings};
 use crate::chat::Provider;
 use crate::chat::provider::{self, Ask};
-use crate::json::{Overflow, Writer};
+use crate::limits;
 
 /// spec: reply-02
 #[test]
@@ -211,34 +212,103 @@ fn without_tools_the_calls_of_earlier_turns_are_left_out() {
     }
 }
 
+/// The names of the tools in a body.
+fn tool_names(body: &Value) -> Vec<String> {
+    let tools = body["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+    tools.iter().map(|tool| tool["name"].as_str().unwrap().to_string()).collect()
+}
+
 #[test]
 fn tools_that_do_not_fit_are_left_out_and_told() {
     let mut world = World::new(Provider::Anthropic, json!({}));
     world.says("Hello");
-    world.settings.system = "Be brief.".try_into().unwrap();
-    let whole = body(&world.settings, &world.history, Some(&world.registry), "Be brief.");
-    let count = whole["tools"].as_array().unwrap().len();
     let ask = Ask::new(&world.settings, &world.history, &world.registry);
-    let mut seen = 0;
-    for room in 0..whole.to_string().len() + 300 {
+    let whole = body(&world.settings, &world.history, Some(&world.registry), "");
+    let (mut most, mut examples) = (0, 0);
+    for room in (0..whole.to_string().len() + 300).step_by(7) {
         let mut buffer = vec![0; room];
-        let mut writer = Writer::new(&mut buffer);
-        let written = provider::write(&ask, &mut writer);
-        match (written, writer.finish()) {
-            (Err(Overflow), Err(Overflow)) => assert_eq!(seen, 0, "{room}"),
-            (Ok(last), Ok(length)) => {
-                let body: Value = serde_json::from_slice(&buffer[..length]).unwrap();
-                let tools = body.get("tools").and_then(Value::as_array);
-                assert_eq!(body["messages"], whole["messages"]);
-                assert!(tools.is_none_or(|tools| !tools.is_empty()));
-                if let Some(last) = last {
-                    assert_eq!(tools.unwrap().last().unwrap()["name"], last.as_str());
-                    assert!(tools.unwrap().len() < count);
-                }
-                seen = tools.map_or(seen, |tools| tools.len());
+        let Some((length, left_out)) = provider::write_to_fit(ask, false, &mut buffer) else {
+            assert_eq!(most, 0, "{room}");
+            continue;
+        };
+        let body: Value = serde_json::from_slice(&buffer[..length]).unwrap();
+        assert_eq!(body["messages"], whole["messages"]);
+        let mut named = Vec::new();
+        left_out.each(&world.registry, |name| {
+            named.push(name.to_string());
+            ControlFlow::Continue(())
+        });
+        let offered = tool_names(&body);
+        // Each is either there or named, and none of those that are named would fit as well.
+        let mut all = [offered.clone(), named.clone()].concat();
+        all.sort();
+        let mut expected = tool_names(&whole);
+        expected.sort();
+        assert_eq!(all, expected, "{room}");
+        assert_eq!(body.get("tools").is_some(), !offered.is_empty());
+        let plain = |tool: &Value| {
+            let text = tool["description"].as_str().unwrap();
+            text.split("\n\nExample: ").next().unwrap().to_string()
+        };
+        for tool in whole["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|tool| named.iter().any(|name| tool["name"] == **name))
+        {
+            let mut tool = tool.clone();
+            tool["description"] = json!(plain(&tool));
+            let more = if offered.is_empty() { r#","tools":[]"#.len() } else { ",".len() };
+            assert!(length + more + tool.to_string().len() > room, "{room}: {tool}");
+        }
+        most = most.max(offered.len());
+        // Examples go before tools.
+        let has_examples = body.to_string().contains("Example: ");
+        assert!(!has_examples || named.is_empty(), "{room}");
+        examples += usize::from(has_examples);
+    }
+    assert_eq!((most, examples > 0), (tool_names(&whole).len(), true));
+}
+
+/// However long the tools and the conversation are, the last turns are in the question, and no more is left out than needs
+/// to be.
+#[test]
+fn the_last_turns_do_not_pay_for_tools() {
+    for service in Provider::ALL {
+        for length in [10, 100, 300, 700, 1500] {
+            let mut world = World::new(service, json!({}));
+            for turn in 0..40 {
+                world.says(&std::format!("{turn} {}", "x".repeat(length)));
+                world.hears(Some("Yes."), &[]);
             }
-            other => panic!("{room}: {other:?}"),
+            world.says("And now?");
+            let ask = Ask::new(&world.settings, &world.history, &world.registry);
+            let mut kept = 0;
+            for room in [8000, 10_000, 12_000, limits::MQTT_SEND, 24_000] {
+                let mut buffer = vec![0; room];
+                let (written, left_out) = provider::write_to_fit(ask, false, &mut buffer).unwrap();
+                let body: Value = serde_json::from_slice(&buffer[..written]).unwrap();
+                let said: Vec<_> = body["messages"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .filter(|message| message["role"] == "user")
+                    .collect();
+                assert_eq!(said.last().unwrap()["content"], "And now?");
+                let bytes: usize =
+                    said.iter().map(|message| message["content"].as_str().unwrap().len()).sum();
+                let is_whole = said.len() == world.history.turns();
+                // A turn takes its two texts, and a header for each.
+                let kept_bytes = bytes + said.len() * ("Yes.".len() + 22);
+                assert!(is_whole || kept_bytes + length + 30 > limits::LAST_TURNS, "{room}: {kept_bytes}");
+                // Older turns only where all tools are.
+                assert!(left_out.is_empty() || bytes <= limits::LAST_TURNS, "{room}: {bytes}");
+                assert!(said.len() >= kept, "{room}");
+                kept = said.len();
+                if room == 24_000 {
+                    assert!(is_whole && left_out.is_empty());
+                }
+            }
         }
     }
-    assert_eq!(seen, count);
 }

@@ -7,7 +7,7 @@ use std::vec;
 use serde_json::json;
 
 use super::{Todo, World};
-use crate::chat::{Ending, Input, ModelText, Provider, TurnFailure};
+use crate::chat::{Ending, FinishReason, Input, ModelText, Provider, TurnFailure};
 use crate::limits;
 use crate::text::MARK;
 
@@ -62,9 +62,11 @@ fn a_long_answer_leaves_room_for_what_the_caller_adds() {
 #[test]
 fn what_the_person_hears_is_the_answer() {
     assert_eq!(Ending::OutOfIterations.to_string(), "I reached the maximum number of tool calls...");
-    assert_eq!(Ending::Unexpected(ModelText::NONE).to_string(), "I encountered an issue...");
     assert_eq!(Ending::Failed(TurnFailure::TimedOut).to_string(), "Sorry, that took too long.");
-    assert_eq!(Ending::Answered(ModelText::NONE).to_string(), "");
+    let finish = FinishReason::Refused("refusal");
+    let refused = Ending::Failed(TurnFailure::NoAnswer { finish, words: ModelText::NONE });
+    let words = "I encountered an issue... My language model refused to answer that.";
+    assert_eq!(refused.to_string(), words);
 }
 
 /// However much was done, why there is no answer is said too.

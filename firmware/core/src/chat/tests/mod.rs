@@ -2,6 +2,7 @@
 
 mod bodies;
 mod conversations;
+mod cuts;
 mod ending;
 mod history;
 mod hostile;
@@ -52,8 +53,8 @@ fn body(settings: &TurnSettings, history: &History, tools: Option<&Registry>, sy
     let mut writer = Writer::new(&mut buffer);
     let mut settings = settings.clone();
     settings.system = system.try_into().unwrap();
-    let ask = Ask { settings: &settings, history, forgotten: 0, tools };
-    assert_eq!(provider::write(&ask, &mut writer), Ok(None));
+    let ask = Ask { settings: &settings, history, forgotten: 0, has_examples: true, tools };
+    assert!(provider::write(&ask, &mut writer).unwrap().is_empty());
     let length = writer.finish().unwrap();
     serde_json::from_slice(&buffer[..length]).unwrap()
 }

@@ -5,8 +5,7 @@ use std::vec::Vec;
 
 use proptest::prelude::*;
 
-use crate::chat::prompts::{Invocation, PROMPTS, describe};
-use crate::tools::TOOLS;
+use crate::chat::prompts::{Invocation, PROMPTS, Prompt, describe};
 
 fn find(message: &str) -> Option<(&'static str, Vec<String>)> {
     let found = Invocation::find(message).unwrap()?;
@@ -63,6 +62,28 @@ fn a_prompt_is_expanded() {
     assert!(expand("@status").starts_with("Tell me the status of the whole home. "));
 }
 
+#[test]
+fn arguments_are_counted_from_one() {
+    static COUNTING: Prompt = Prompt {
+        name: "counting",
+        description: "",
+        args: "",
+        usage: "",
+        examples: &[],
+        template: "{{1}}|{{2}}|{{3}}|{{0}}|{{ 1 }}|{{one}}|{{-1}}",
+        without_args: "nothing",
+        tool: None,
+    };
+    for (args, text) in [
+        ("", "||||||"),
+        ("kitchen", "kitchen||||kitchen||"),
+        ("'living room' hall", "living room|hall|||living room||"),
+    ] {
+        let expanded = Invocation { prompt: &COUNTING, args }.expand("08:30").to_string();
+        assert_eq!(expanded, text);
+    }
+}
+
 /// spec: infra-32, infra-35
 #[test]
 fn every_prompt_is_described_in_four_sections() {
@@ -94,14 +115,6 @@ fn every_prompt_is_described_in_four_sections() {
         for hidden in ["arg1", "arg2", "{{", "without_args"] {
             assert!(!text.contains(hidden), "{} shows {hidden}", prompt.name);
         }
-    }
-}
-
-#[test]
-fn the_tools_of_prompts_are_there() {
-    for direct in PROMPTS.iter().filter_map(|prompt| prompt.tool.as_ref()) {
-        assert!(TOOLS.iter().any(|tool| tool.name == direct.handler));
-        assert_eq!(direct.arguments().text(), "{}");
     }
 }
 

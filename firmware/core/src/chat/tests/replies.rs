@@ -3,6 +3,7 @@
 use std::string::{String, ToString};
 use std::vec::Vec;
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::read;
@@ -66,7 +67,10 @@ fn openai_replies() {
     assert_eq!(view(json!({ "content": null }), json!("content_filter")), is("", &[], "content_filter"));
     assert_eq!(view(json!({ "content": "Hi" }), json!("function_call")), is("Hi", &[], "function_call"));
     let refusal = json!({ "content": null, "refusal": "I cannot" });
-    assert_eq!(view(refusal, json!("stop")), is("I cannot", &[], "stop"));
+    assert_eq!(view(refusal, json!("stop")), is("I cannot", &[], "refusal"));
+    // No call is made for a model that refuses.
+    let calling = json!({ "content": null, "refusal": "I cannot", "tool_calls": [call] });
+    assert_eq!(view(calling, json!("tool_calls")), is("I cannot", &expected, "refusal"));
     let parts =
         json!({ "content": [{ "type": "text", "text": "Hi " }, { "type": "image_url" }, { "text": "you" }] });
     assert_eq!(view(parts, json!("stop")), is("Hi you", &[], "stop"));
@@ -163,5 +167,28 @@ fn errors_are_told_in_the_providers_words() {
     {
         let error = provider::read(Provider::Anthropic, body).unwrap_err().to_string();
         assert!(error.starts_with("the provider's reply is not "), "{error}");
+    }
+}
+
+/// What is said after the thoughts, by searching the text from thought to thought.
+fn said(text: &str) -> &str {
+    let mut rest = text;
+    loop {
+        let is_open = rest.trim_start().starts_with("<think>");
+        let end = rest.find("</think>");
+        let is_closed = end.is_some_and(|end| !rest[..end].contains("<think>"));
+        match end {
+            None if is_open => return "",
+            Some(end) if is_open || is_closed => rest = rest[end + "</think>".len()..].trim_start(),
+            _ => return rest,
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn thoughts_are_not_said(text in "(<think>|</think>|<think|</|<|>|[ab \n]){0,12}") {
+        let body = super::reply_body(Provider::Ollama, Some(&text), &[]);
+        prop_assert_eq!(read(Provider::Ollama, &body).content.to_string(), said(&text));
     }
 }

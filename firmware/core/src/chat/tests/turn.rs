@@ -166,10 +166,14 @@ fn another_reason_to_stop_gives_what_there_is() {
     };
     let cut = "Half a sen... [cut: the model reached its limit of tokens]";
     assert_eq!(finish(json!("Half a sen"), "length"), cut);
-    assert_eq!(finish(json!("Half a sen"), "content_filter"), "Half a sen");
-    let issue = "hub_datetime was done. I encountered an issue...";
-    assert_eq!(finish(json!(null), "content_filter"), issue);
-    assert_eq!(finish(json!(" "), "length"), issue);
+    let refused = "hub_datetime was done. Half a sen [my language model refused to say more]";
+    assert_eq!(finish(json!("Half a sen"), "content_filter"), refused);
+    let issue =
+        |why: &str| std::format!("hub_datetime was done. I encountered an issue... My language model {why}");
+    assert_eq!(finish(json!(null), "content_filter"), issue("refused to answer that."));
+    assert_eq!(finish(json!(" "), "length"), issue("ran out of tokens before it said anything."));
+    assert_eq!(finish(json!(null), "error"), issue("stopped without an answer."));
+    assert_eq!(finish(json!(""), "stop"), "hub_datetime was done. Sorry, my language model gave no answer.");
     // It finishes for calls, but has none.
     assert_eq!(finish(json!("Well"), "tool_calls"), "Well");
 }
@@ -301,17 +305,37 @@ fn a_turn_that_is_cancelled_while_a_tool_runs_remembers_what_was_done() {
     let calls = ["a", "b", "c"].map(|id| (id, "hub_echo", json!({"text": id})));
     world.hears(None, &calls);
     world.done(json!({"success": true}));
+    world.turn.as_mut().unwrap().interrupted_after(3000);
     assert_eq!(world.on(Input::Cancelled), Todo::Finish);
     let results: Vec<_> =
         world.reply()["tool_calls"].as_array().unwrap().iter().map(|call| call["result"].clone()).collect();
     assert_eq!(results[0], json!({"success": true}));
-    assert_eq!(results[1]["error_type"], "outcome_unknown");
+    assert_eq!(
+        (&results[1]["error_type"], &results[1]["execution_time_ms"]),
+        (&json!("outcome_unknown"), &json!(3000))
+    );
     assert_eq!(results[2]["error"], "Not run: the turn ended before");
     // The next turn goes on from there.
     world.says("Again");
     let messages = world.body()["messages"].as_array().unwrap().clone();
     assert_eq!(messages[3], json!({"role": "assistant", "content": "I stopped."}));
     assert_eq!(messages.len(), 5);
+}
+
+#[test]
+fn a_call_that_has_not_begun_when_the_turn_ends_is_not_done() {
+    for end in [Input::TimedOut, Input::Cancelled] {
+        let mut world = World::new(Provider::Anthropic, json!({}));
+        world.says("Go");
+        let calls = ["a", "b"].map(|id| (id, "hub_echo", json!({"text": id})));
+        world.hears(None, &calls);
+        world.done(json!({"success": true, "message": "Said a."}));
+        assert_eq!(world.on(end), Todo::Finish);
+        let result = &world.reply()["tool_calls"][1]["result"];
+        assert_eq!(result["error"], "Not run: the turn ended before");
+        let words = world.reply()["message"].as_str().unwrap();
+        assert!(words.starts_with("Said a. ") && !words.contains("do not know"), "{words}");
+    }
 }
 
 #[test]

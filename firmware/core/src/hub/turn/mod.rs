@@ -24,6 +24,7 @@ mod begin;
 mod caller;
 pub(super) mod choose_rule;
 
+use core::cell::Cell;
 use core::fmt::{Display, Write as _};
 use core::pin::{Pin, pin};
 
@@ -181,26 +182,34 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
             let started = Instant::now();
             let mut writer = Writer::new(reply);
             let opened = writer.open();
-            let running =
-                tool::execute(self.parts.registry, self.toolbox, &name, call.arguments(), &mut writer);
+            let has_begun = Cell::new(false);
+            let running = async {
+                has_begun.set(true);
+                tool::execute(self.parts.registry, self.toolbox, &name, call.arguments(), &mut writer).await
+            };
             // In this order, so that nothing begins that is not wanted any more.
             let ended = select3(self.conversation.cancelled(), Timer::at(until), running).await;
             let (event, outcome) = match ended {
                 Either3::Third(event) => {
                     writer.close(opened);
                     let is_error = !event.success;
-                    (event, Ok((writer.finish().unwrap_or_default(), is_error)))
+                    (Some(event), Ok((writer.finish().unwrap_or_default(), is_error)))
                 }
                 ended => {
-                    let milliseconds = started.elapsed().as_millis();
-                    warn!("chat: the call of {} was ended after {} ms", name.as_str(), milliseconds);
-                    turn.interrupted_after(milliseconds);
                     let is_cancelled = matches!(ended, Either3::First(()));
                     let why = if is_cancelled { Input::Cancelled } else { Input::TimedOut };
-                    (tool::Execution { name, success: false, milliseconds }, Err(why))
+                    let event = has_begun.get().then(|| {
+                        let milliseconds = started.elapsed().as_millis();
+                        warn!("chat: the call of {} was ended after {} ms", name.as_str(), milliseconds);
+                        turn.interrupted_after(milliseconds);
+                        tool::Execution { name, success: false, milliseconds }
+                    });
+                    (event, Err(why))
                 }
             };
-            self.parts.events.push(Event::Tool(event));
+            if let Some(event) = event {
+                self.parts.events.push(Event::Tool(event));
+            }
             outcome
         };
         let (length, is_error) = match outcome {
