@@ -102,3 +102,42 @@ fn the_hub_limits_the_rounds_of_calls_where_the_rule_does_not() {
         assert_eq!(person.reply().await["content"], "Done.");
     });
 }
+
+#[test]
+fn rules_that_are_built_in_or_do_not_fit_are_named() {
+    story(async |world| {
+        let mut owner = world.person("owner").await;
+        let get = async |owner: &mut Client, request: Value| owner.asks("config/get", request).await;
+        let all = get(&mut owner, json!({})).await;
+        assert_eq!(all["built_in"], json!(["rule.default", "rule.brief"]));
+        assert_eq!(all.get("left_out"), None, "{all}");
+        let brief = get(&mut owner, json!({ "key": "rule.brief" })).await;
+        assert_eq!(brief["settings"]["rule.brief"]["name"], "brief", "{brief}");
+        assert_refused(&get(&mut owner, json!({ "key": "rule.none" })).await, "not_found", "no such rule");
+        // More than fit into one reply.
+        let rule = |name: &str| json!({ "name": name, "prompt": "p".repeat(900) });
+        let names: Vec<_> = (0..12).map(|number| format!("r{number:02}")).chain(["brief".into()]).collect();
+        for name in &names {
+            owner.sets_rule(rule(name)).await;
+        }
+        let all = get(&mut owner, json!({ "transaction": "t".repeat(126) })).await;
+        assert_eq!(all["built_in"], json!(["rule.default"]), "the other one is replaced");
+        let left_out = all["left_out"]["keys"].as_array().expect("keys").clone();
+        assert_eq!(all["left_out"]["count"], left_out.len());
+        assert_contains(&all["left_out"]["message"], "get each by its key");
+        let shown =
+            all["settings"].as_object().expect("settings").keys().filter(|key| key.starts_with("rule."));
+        let mut seen: Vec<_> = shown.cloned().collect();
+        assert!(seen.len() >= 2 && left_out.len() >= 2, "{all}");
+        for key in left_out {
+            let key = key.as_str().expect("a key");
+            let rule = get(&mut owner, json!({ "key": key })).await;
+            assert_eq!(rule["settings"][key]["prompt"].as_str().map(str::len), Some(900), "{rule}");
+            seen.push(key.to_owned());
+        }
+        seen.sort();
+        let mut expected: Vec<_> = names.iter().map(|name| format!("rule.{name}")).collect();
+        expected.sort();
+        assert_eq!(seen, expected, "each is shown or named, and once");
+    });
+}

@@ -341,5 +341,8 @@ pub const LLM_TIMEOUT: Duration = Duration::from_secs(60);
 /// For a whole turn. People do not wait longer.
 pub const CHAT_TIMEOUT: Duration = Duration::from_secs(120);
 
+/// Room in a list of settings for the keys of rules that do not fit: seven of the longest, or some thirty.
+pub const LEFT_OUT: usize = 640;
+
 /// The value of a setting that is not a rule. Lists of wake phrases are the longest.
 pub const SETTING: usize = 192;
