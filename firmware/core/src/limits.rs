@@ -21,6 +21,28 @@ pub const SCHEMA_DEPTH: u8 = 16;
 /// honest arguments takes fewer; all of them keep a board busy for up to a fifth of a second.
 pub const SCHEMA_STEPS: u32 = 1280 * 1024;
 
+/// Arguments up to this length do not use up [`SCHEMA_STEPS`] by themselves: if the steps run out, it is the schema's
+/// fault, and they are passed on.
+pub const SCHEMA_SHORT: usize = 512;
+
+/// References that lead from one to the next. SDKs write one or two.
+pub const SCHEMA_REFS: u8 = 8;
+
+/// Longest reference that is followed. Generic classes have long names.
+pub const SCHEMA_REF: usize = 192;
+
+/// References that are remembered during a check. Each saves a search through the schema, and takes 16 bytes of stack.
+pub const SCHEMA_REFS_KEPT: usize = 4;
+
+/// Longest pattern that is understood. That of zod for a date with a time has 350 characters.
+pub const SCHEMA_PATTERN: usize = 512;
+
+/// States of the automaton of a pattern, where `[a-z]{20}` takes 20. zod's longest takes 200. Each costs four bytes of stack.
+pub const SCHEMA_STATES: usize = 256;
+
+/// Groups inside groups in a pattern.
+pub const SCHEMA_GROUPS: usize = 12;
+
 /// The path to an invalid value in an error. Longer ones are cut.
 pub const SCHEMA_PATH: usize = 64;
 
