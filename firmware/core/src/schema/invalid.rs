@@ -109,8 +109,8 @@ impl<'s> Invalid<'s> {
             Reason::Missing | Reason::Needed(_) | Reason::Unknown | Reason::TooComplex => Ok(()),
             Reason::Never => f.write_str("is not allowed"),
             Reason::Type(types) => write!(f, "must be {types}"),
-            Reason::Options(options) => write_options(f, "must be", options.items()),
-            Reason::Constant(constant) => write_options(f, "must be", core::iter::once(constant)),
+            Reason::Options(options) => write_options(f, "must be", &mut options.items()),
+            Reason::Constant(constant) => write_options(f, "must be", &mut core::iter::once(constant)),
             Reason::Number(limit, bound) => write!(f, "must be {limit} {}", Shown::plain(bound)),
             Reason::MultipleOf(divisor) => write!(f, "must be a multiple of {}", Shown::plain(divisor)),
             Reason::Characters(limit, bound) => {
@@ -124,7 +124,7 @@ impl<'s> Invalid<'s> {
                 write!(f, "must have {limit} {} of the required kind", Counted(bound, "item"))
             }
             Reason::Repeated => f.write_str("must not have the same item twice"),
-            Reason::NoTag(schemas) => write_options(f, "must be", self.tags(schemas)),
+            Reason::NoTag(schemas) => write_options(f, "must be", &mut self.tags(schemas)),
             Reason::NoLiteral(schemas) => self.allowed(f, schemas),
             Reason::NoneFits(schemas) => {
                 write!(f, "must match one of {} alternatives", schemas.items().count())
@@ -133,8 +133,8 @@ impl<'s> Invalid<'s> {
                 write!(f, "must match only one of {} alternatives", schemas.items().count())
             }
             Reason::Excluded(schema) => match (schema.get("const"), schema.get("enum"), schema.get("type")) {
-                (Some(constant), ..) => write_options(f, "must not be", core::iter::once(constant)),
-                (_, Some(options), _) => write_options(f, "must not be", options.items()),
+                (Some(constant), ..) => write_options(f, "must not be", &mut core::iter::once(constant)),
+                (_, Some(options), _) => write_options(f, "must not be", &mut options.items()),
                 (.., Some(types)) if schema.members().count() == 1 => {
                     write!(f, "must not be {}", Types::named(types).unwrap_or(Types::ANY))
                 }
@@ -164,12 +164,12 @@ impl<'s> Invalid<'s> {
     /// Writes `must be one of: on, off`, or with types beside the literals `must be "on", "off" or an integer`.
     fn allowed(&self, f: &mut fmt::Formatter<'_>, schemas: Value<'s>) -> fmt::Result {
         let schemas = self.followed(schemas);
-        let literals = schemas.clone().flat_map(literals_of);
+        let mut literals = schemas.clone().flat_map(literals_of);
         let types = schemas
             .filter(|schema| literals_of(*schema).next().is_none())
             .filter_map(|schema| schema.get("type").and_then(Types::named))
             .fold(Types::NONE, Types::with);
-        write_literals(f, "must be", literals, types != Types::NONE)?;
+        write_literals(f, "must be", &mut literals, types != Types::NONE)?;
         if types != Types::NONE {
             write!(f, " or {types}")?;
         }
@@ -189,28 +189,29 @@ impl fmt::Display for Limit {
 }
 
 /// Writes `must be on`, or `must be one of: on, off`. A list that is too long ends in `…`.
-fn write_options<'a>(
+fn write_options(
     f: &mut fmt::Formatter<'_>,
     must: &str,
-    options: impl Iterator<Item = Value<'a>> + Clone,
+    options: &mut dyn Iterator<Item = Value<'_>>,
 ) -> fmt::Result {
     write_literals(f, must, options, false)
 }
 
 /// The same, with strings in quotes if they are `quoted`.
-fn write_literals<'a>(
+fn write_literals(
     f: &mut fmt::Formatter<'_>,
     must: &str,
-    options: impl Iterator<Item = Value<'a>> + Clone,
+    options: &mut dyn Iterator<Item = Value<'_>>,
     quoted: bool,
 ) -> fmt::Result {
-    match options.clone().take(2).count() {
-        0 => return f.write_str("is not allowed"),
-        1 => write!(f, "{must} ")?,
-        _ => write!(f, "{must} one of: ")?,
-    }
+    let first = [options.next(), options.next()];
+    f.write_str(match first {
+        [None, _] => return f.write_str("is not allowed"),
+        _ => must,
+    })?;
+    f.write_str(if first[1].is_some() { " one of: " } else { " " })?;
     let mut room = SCHEMA_OPTIONS;
-    for (at, option) in options.enumerate() {
+    for (at, option) in first.into_iter().flatten().chain(options).enumerate() {
         let shown = Shown { value: option, quoted };
         let length = shown.length();
         if at > 0 {

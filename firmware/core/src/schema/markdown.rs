@@ -141,7 +141,7 @@ impl<'s> Outline<'_, 's> {
 
     /// Hands out the schema itself, and those inside it that say what else the value may be. Never in the middle of a
     /// line is it [`Exhausted`]: then a reference stays what it is.
-    fn forms(&mut self, schema: Value<'s>, mut to: impl FnMut(&mut dyn Write, Value<'s>)) {
+    fn forms(&mut self, schema: Value<'s>, to: &mut dyn FnMut(&mut dyn Write, Value<'s>)) {
         let schema = self.references.follow(schema, &mut self.work).unwrap_or(schema);
         to(self.out, schema);
         let lists = ["anyOf", "oneOf"].into_iter().filter_map(|name| schema.get(name));
@@ -155,7 +155,7 @@ impl<'s> Outline<'_, 's> {
         for of in ["", " of ", " of ", " of "] {
             // What the schema itself says, and all that its alternatives say.
             let (mut own, mut others, mut items) = (None, Types::NONE, None);
-            self.forms(schema, |_, form| {
+            self.forms(schema, &mut |_, form| {
                 let stated = types_of(form);
                 match own {
                     None => own = Some(stated),
@@ -213,11 +213,11 @@ impl<'s> Outline<'_, 's> {
     /// The values that `enum` and `const` allow, after a description that ended with `last`.
     fn literals(&mut self, schema: Value<'s>, items: Option<Value<'s>>, last: Option<char>) -> fmt::Result {
         let mut count = 0;
-        self.forms(schema, |_, form| count += literals_of(form).count());
+        self.forms(schema, &mut |_, form| count += literals_of(form).count());
         let (words, from) = match (count, items) {
             (0, None) => return Ok(()),
             (0, Some(items)) => {
-                self.forms(items, |_, form| count += literals_of(form).count());
+                self.forms(items, &mut |_, form| count += literals_of(form).count());
                 (if count == 1 { "Each must be " } else { "Each one of: " }, items)
             }
             (1, _) => ("Must be ", schema),
@@ -234,7 +234,7 @@ impl<'s> Outline<'_, 's> {
         self.out.write_str(words)?;
         let mut separator = "";
         let mut written = Ok(());
-        self.forms(from, |out, form| {
+        self.forms(from, &mut |out, form| {
             for value in literals_of(form) {
                 written =
                     written.and_then(|()| out.write_str(separator)).and_then(|()| match value.as_text() {

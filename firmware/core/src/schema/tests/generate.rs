@@ -70,7 +70,7 @@ pub(super) fn document(choices: &mut Choices<'_>, depth: usize) -> Json {
 /// A schema for something inside a value, which may lead anywhere.
 fn inner(choices: &mut Choices<'_>, depth: usize) -> Json {
     if choices.rarely(6) {
-        return json!({ "$ref": choices.one(&DEFINITIONS.map(|(_, reference)| reference).as_slice()) });
+        return json!({ "$ref": choices.one(&DEFINITIONS.map(|(_, reference)| reference)) });
     }
     schema(choices, depth - 1, DEFINITIONS.len())
 }
