@@ -104,6 +104,16 @@ impl<'a> Value<'a> {
         Members(Cursor { rest: self.inside(Kind::Object) })
     }
 
+    /// The names of the members as values, in the same order.
+    pub fn names(&self) -> impl Iterator<Item = Value<'a>> {
+        let mut cursor = Cursor { rest: self.inside(Kind::Object) };
+        core::iter::from_fn(move || {
+            let name = cursor.next();
+            cursor.next();
+            name
+        })
+    }
+
     /// The items in order. Empty for anything but an array.
     pub fn items(&self) -> Items<'a> {
         Items(Cursor { rest: self.inside(Kind::Array) })

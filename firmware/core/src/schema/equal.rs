@@ -12,10 +12,19 @@ pub(super) fn member<'a>(
     name: Text<'_>,
     work: &mut Work,
 ) -> Result<Option<Value<'a>>, Exhausted> {
+    member_by(object, |key| key == name, work)
+}
+
+/// The value of the last member of `object` whose name is the right one.
+pub(super) fn member_by<'a>(
+    object: Value<'a>,
+    is_it: impl Fn(Text<'a>) -> bool,
+    work: &mut Work,
+) -> Result<Option<Value<'a>>, Exhausted> {
     let mut found = None;
     for (key, value) in object.members() {
         work.spend(key.escaped().len() + value.text().len())?;
-        if key == name {
+        if is_it(key) {
             found = Some(value);
         }
     }

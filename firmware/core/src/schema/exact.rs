@@ -23,8 +23,8 @@ pub(super) struct Exact<'a> {
 }
 
 impl<'a> Exact<'a> {
-    /// Larger exponents are rejected: they would need larger integers.
-    const EXPONENT: i64 = 1_000_000_000;
+    /// Larger exponents count as this one, which leaves room to add the length of any text.
+    const EXPONENT: i64 = 1 << 60;
 
     /// A divisor may have this many digits, not counting zeros at either end, so that ten times a remainder
     /// still fits in 64 bits.
@@ -33,11 +33,11 @@ impl<'a> Exact<'a> {
     /// The value of a JSON number.
     pub(super) fn read(value: Value<'a>, work: &mut Work) -> Result<Self, Exhausted> {
         work.spend(value.text().len())?;
-        Self::parse(value.text().as_bytes()).ok_or(Exhausted)
+        Ok(Self::parse(value.text().as_bytes()))
     }
 
-    /// `None` if the exponent is out of range.
-    pub(super) fn parse(text: &'a [u8]) -> Option<Self> {
+    /// `text` is a JSON number.
+    pub(super) fn parse(text: &'a [u8]) -> Self {
         let (negative, text) = match text.split_first() {
             Some((b'-', rest)) => (true, rest),
             _ => (false, text),
@@ -49,11 +49,11 @@ impl<'a> Exact<'a> {
         let count = whole.len() + fraction.len();
         let skip = zeros(&mut whole.iter().chain(fraction));
         if skip == count {
-            return Some(Self { negative: false, whole, fraction, skip, len: 0, first: 0, last: 0 });
+            return Self { negative: false, whole, fraction, skip, len: 0, first: 0, last: 0 };
         }
         let tail = zeros(&mut whole.iter().chain(fraction).rev());
-        let exponent = read_exponent(exponent)?;
-        Some(Self {
+        let exponent = read_exponent(exponent);
+        Self {
             negative,
             whole,
             fraction,
@@ -61,7 +61,7 @@ impl<'a> Exact<'a> {
             len: count.saturating_sub(skip).saturating_sub(tail),
             first: exponent + whole.len() as i64 - 1 - skip as i64,
             last: exponent - fraction.len() as i64 + tail as i64,
-        })
+        }
     }
 
     /// The digits that count, most significant first.
@@ -98,11 +98,13 @@ impl<'a> Exact<'a> {
         }
     }
 
-    /// Whether it is a whole number of times `divisor`, which is not zero.
+    /// Whether [`is_multiple_of`](Self::is_multiple_of) takes it.
+    pub(super) const fn is_divisor(&self) -> bool {
+        self.len > 0 && self.len <= Self::DIVISOR_DIGITS && !self.negative
+    }
+
+    /// Whether it is a whole number of times `divisor`.
     pub(super) fn is_multiple_of(&self, divisor: &Self, work: &mut Work) -> Result<bool, Exhausted> {
-        if divisor.len > Self::DIVISOR_DIGITS {
-            return Err(Exhausted);
-        }
         // Both are an integer that does not end in zero, times a power of ten. If the divisor's power is the larger
         // one, ten would have to divide such an integer.
         let Ok(zeros) = u64::try_from(self.last - divisor.last) else { return Ok(self.is_zero()) };
@@ -126,18 +128,16 @@ fn split(text: &[u8], mark: impl Fn(&u8) -> bool) -> (&[u8], &[u8]) {
     (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
 }
 
-fn read_exponent(text: &[u8]) -> Option<i64> {
+fn read_exponent(text: &[u8]) -> i64 {
     let (negative, digits) = match text.split_first() {
         Some((b'-', rest)) => (true, rest),
         Some((b'+', rest)) => (false, rest),
         _ => (false, text),
     };
-    let mut exponent = 0;
+    let mut exponent = 0i64;
     for digit in digits {
-        exponent = exponent * 10 + i64::from(digit.wrapping_sub(b'0'));
-        if exponent > Exact::EXPONENT {
-            return None;
-        }
+        exponent = exponent.saturating_mul(10).saturating_add(i64::from(digit.wrapping_sub(b'0')));
     }
-    Some(if negative { -exponent } else { exponent })
+    let exponent = exponent.min(Exact::EXPONENT);
+    if negative { -exponent } else { exponent }
 }

@@ -2,10 +2,12 @@
 
 use core::fmt::{self, Write as _};
 
-use super::Exhausted;
+use super::keyword::literals_of;
 use super::path::Path;
+use super::reference::References;
 use super::types::Types;
-use crate::json::Value;
+use super::{Exhausted, Work};
+use crate::json::{Text, Value};
 use crate::limits::SCHEMA_OPTIONS;
 
 /// The first thing that was wrong. Its `Display` is for the caller, usually a language model:
@@ -16,6 +18,8 @@ pub struct Invalid<'s> {
     pub path: Path,
     /// What it was.
     pub reason: Reason<'s>,
+    pub(super) root: Value<'s>,
+    pub(super) tag: Option<Text<'s>>,
 }
 
 /// What was wrong. The values are the schema's.
@@ -43,8 +47,20 @@ pub enum Reason<'s> {
     Items(Limit, Value<'s>),
     /// An array has the same item twice.
     Repeated,
+    /// A member is missing that has to be there with this other one.
+    Needed(Text<'s>),
+    /// A string does not match this pattern.
+    Pattern(Value<'s>),
+    /// An object has too few or too many members.
+    Members(Limit, Value<'s>),
+    /// Too few or too many items match; at least one without a number.
+    Contains(Limit, Option<Value<'s>>),
     /// None of these schemas accepts it.
     NoneFits(Value<'s>),
+    /// None of these schemas accepts it: it is none of their literals, and has none of their types.
+    NoLiteral(Value<'s>),
+    /// It is the member that tells these schemas apart, and none of them has its value.
+    NoTag(Value<'s>),
     /// Several of these schemas accept it; only one may.
     SeveralFit(Value<'s>),
     /// This schema must not accept it, but does.
@@ -74,49 +90,90 @@ impl fmt::Display for Invalid<'_> {
         let path = self.path.as_str();
         match self.reason {
             Reason::Missing => return write!(f, "missing '{path}'"),
+            Reason::Needed(by) => return write!(f, "missing '{path}', which '{by}' needs"),
             Reason::Unknown => return write!(f, "unknown parameter '{path}'"),
             Reason::TooComplex => return f.write_str("too complex to check"),
+            _ if self.path.is_to_name() => write!(f, "the name '{path}' ")?,
             _ if path.is_empty() => {}
             _ => write!(f, "'{path}' ")?,
         }
-        write!(f, "{}", self.reason)
+        self.sentence(f)
     }
 }
 
-/// The sentence without the name.
-impl fmt::Display for Reason<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Missing => f.write_str("is missing"),
-            Self::Unknown => f.write_str("is unknown"),
-            Self::TooComplex => f.write_str("is too complex to check"),
-            Self::Never => f.write_str("is not allowed"),
-            Self::Type(types) => write!(f, "must be {types}"),
-            Self::Options(options) => write_options(f, "must be", options.items()),
-            Self::Constant(constant) => write_options(f, "must be", core::iter::once(constant)),
-            Self::Number(limit, bound) => write!(f, "must be {limit} {}", Shown(bound)),
-            Self::MultipleOf(divisor) => write!(f, "must be a multiple of {}", Shown(divisor)),
-            Self::Characters(limit, bound) => write!(f, "must have {limit} {}", Counted(bound, "character")),
-            Self::Items(limit, bound) => write!(f, "must have {limit} {}", Counted(bound, "item")),
-            Self::Repeated => f.write_str("must not have the same item twice"),
-            Self::NoneFits(schemas) if schemas.items().all(|schema| schema.get("const").is_some()) => {
-                write_options(f, "must be", schemas.items().filter_map(|schema| schema.get("const")))
+impl<'s> Invalid<'s> {
+    /// The sentence without the name.
+    fn sentence(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.reason {
+            // These have sentences of their own.
+            Reason::Missing | Reason::Needed(_) | Reason::Unknown | Reason::TooComplex => Ok(()),
+            Reason::Never => f.write_str("is not allowed"),
+            Reason::Type(types) => write!(f, "must be {types}"),
+            Reason::Options(options) => write_options(f, "must be", &mut options.items()),
+            Reason::Constant(constant) => write_options(f, "must be", &mut core::iter::once(constant)),
+            Reason::Number(limit, bound) => write!(f, "must be {limit} {}", Shown::plain(bound)),
+            Reason::MultipleOf(divisor) => write!(f, "must be a multiple of {}", Shown::plain(divisor)),
+            Reason::Characters(limit, bound) => {
+                write!(f, "must have {limit} {}", Counted(bound, "character"))
             }
-            Self::NoneFits(schemas) => {
+            Reason::Pattern(pattern) => write!(f, "must match the pattern {}", Shown::plain(pattern)),
+            Reason::Items(limit, bound) => write!(f, "must have {limit} {}", Counted(bound, "item")),
+            Reason::Members(limit, bound) => write!(f, "must have {limit} {}", Counted(bound, "member")),
+            Reason::Contains(_, None) => f.write_str("has no item that is required"),
+            Reason::Contains(limit, Some(bound)) => {
+                write!(f, "must have {limit} {} of the required kind", Counted(bound, "item"))
+            }
+            Reason::Repeated => f.write_str("must not have the same item twice"),
+            Reason::NoTag(schemas) => write_options(f, "must be", &mut self.tags(schemas)),
+            Reason::NoLiteral(schemas) => self.allowed(f, schemas),
+            Reason::NoneFits(schemas) => {
                 write!(f, "must match one of {} alternatives", schemas.items().count())
             }
-            Self::SeveralFit(schemas) => {
+            Reason::SeveralFit(schemas) => {
                 write!(f, "must match only one of {} alternatives", schemas.items().count())
             }
-            Self::Excluded(schema) => match (schema.get("const"), schema.get("enum"), schema.get("type")) {
-                (Some(constant), ..) => write_options(f, "must not be", core::iter::once(constant)),
-                (_, Some(options), _) => write_options(f, "must not be", options.items()),
+            Reason::Excluded(schema) => match (schema.get("const"), schema.get("enum"), schema.get("type")) {
+                (Some(constant), ..) => write_options(f, "must not be", &mut core::iter::once(constant)),
+                (_, Some(options), _) => write_options(f, "must not be", &mut options.items()),
                 (.., Some(types)) if schema.members().count() == 1 => {
                     write!(f, "must not be {}", Types::named(types).unwrap_or(Types::ANY))
                 }
                 _ => f.write_str("has a value that is not allowed"),
             },
         }
+    }
+
+    /// The schemas that `schemas` are or lead to.
+    fn followed(&self, schemas: Value<'s>) -> impl Iterator<Item = Value<'s>> + Clone + use<'s> {
+        let root = self.root;
+        schemas.items().map(move |schema| {
+            References::new(root).follow(schema, &mut Work::new()).unwrap_or(Value::EMPTY_OBJECT)
+        })
+    }
+
+    /// The values that the tag has in `schemas`.
+    fn tags(&self, schemas: Value<'s>) -> impl Iterator<Item = Value<'s>> + Clone {
+        let tag = self.tag;
+        self.followed(schemas).flat_map(move |schema| {
+            let properties = schema.get("properties").unwrap_or(Value::EMPTY_OBJECT);
+            let tagged = properties.members().find(|(name, _)| Some(*name) == tag);
+            literals_of(tagged.map_or(Value::EMPTY_OBJECT, |(_, schema)| schema))
+        })
+    }
+
+    /// Writes `must be one of: on, off`, or with types beside the literals `must be "on", "off" or an integer`.
+    fn allowed(&self, f: &mut fmt::Formatter<'_>, schemas: Value<'s>) -> fmt::Result {
+        let schemas = self.followed(schemas);
+        let mut literals = schemas.clone().flat_map(literals_of);
+        let types = schemas
+            .filter(|schema| literals_of(*schema).next().is_none())
+            .filter_map(|schema| schema.get("type").and_then(Types::named))
+            .fold(Types::NONE, Types::with);
+        write_literals(f, "must be", &mut literals, types != Types::NONE)?;
+        if types != Types::NONE {
+            write!(f, " or {types}")?;
+        }
+        Ok(())
     }
 }
 
@@ -132,38 +189,57 @@ impl fmt::Display for Limit {
 }
 
 /// Writes `must be on`, or `must be one of: on, off`. A list that is too long ends in `…`.
-fn write_options<'a>(
+fn write_options(
     f: &mut fmt::Formatter<'_>,
     must: &str,
-    options: impl Iterator<Item = Value<'a>> + Clone,
+    options: &mut dyn Iterator<Item = Value<'_>>,
 ) -> fmt::Result {
-    match options.clone().take(2).count() {
-        0 => return f.write_str("is not allowed"),
-        1 => write!(f, "{must} ")?,
-        _ => write!(f, "{must} one of: ")?,
-    }
+    write_literals(f, must, options, false)
+}
+
+/// The same, with strings in quotes if they are `quoted`.
+fn write_literals(
+    f: &mut fmt::Formatter<'_>,
+    must: &str,
+    options: &mut dyn Iterator<Item = Value<'_>>,
+    quoted: bool,
+) -> fmt::Result {
+    let first = [options.next(), options.next()];
+    f.write_str(match first {
+        [None, _] => return f.write_str("is not allowed"),
+        _ => must,
+    })?;
+    f.write_str(if first[1].is_some() { " one of: " } else { " " })?;
     let mut room = SCHEMA_OPTIONS;
-    for (at, option) in options.enumerate() {
-        let length = Shown(option).length();
+    for (at, option) in first.into_iter().flatten().chain(options).enumerate() {
+        let shown = Shown { value: option, quoted };
+        let length = shown.length();
         if at > 0 {
             if length > room {
                 return f.write_str(", …");
             }
             f.write_str(", ")?;
         }
-        write!(f, "{}", Shown(option))?;
+        write!(f, "{shown}")?;
         room = room.saturating_sub(length + 2);
     }
     Ok(())
 }
 
-/// A value as a person would write it: a string without quotes. What is too long is cut.
-struct Shown<'a>(Value<'a>);
+/// A value as a person would write it: a string without quotes, unless they are asked for. What is too long is cut.
+struct Shown<'a> {
+    value: Value<'a>,
+    quoted: bool,
+}
 
-impl Shown<'_> {
+impl<'a> Shown<'a> {
+    const fn plain(value: Value<'a>) -> Self {
+        Self { value, quoted: false }
+    }
+
     fn chars(&self) -> impl Iterator<Item = char> {
-        let text = self.0.as_text().filter(|text| !text.escaped().is_empty());
-        let other = if text.is_some() { "" } else { self.0.text() };
+        let text = self.value.as_text().filter(|text| !self.quoted && !text.escaped().is_empty());
+        let other = if text.is_some() { "" } else { self.value.text() };
         text.into_iter().flat_map(|text| text.chars()).chain(other.chars())
     }
 
@@ -187,6 +263,6 @@ struct Counted<'a>(Value<'a>, &'static str);
 impl fmt::Display for Counted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = if self.0.as_i64() == Some(1) { "" } else { "s" };
-        write!(f, "{} {}{plural}", Shown(self.0), self.1)
+        write!(f, "{} {}{plural}", Shown::plain(self.0), self.1)
     }
 }

@@ -3,7 +3,8 @@
 use core::fmt::{self, Write};
 
 use super::equal::has;
-use super::keyword::{Keyword, Keywords};
+use super::keyword::{Keyword, Keywords, literals_of};
+use super::reference::References;
 use super::types::Types;
 use super::{Exhausted, Work};
 use crate::json::{Text, Value};
@@ -18,7 +19,8 @@ use crate::limits::SCHEMA_DEPTH;
 /// Nothing for a schema without parameters. A schema beyond the limits of the [module](super) is cut, and the
 /// list ends with `…`.
 pub fn write_markdown(schema: Value<'_>, out: &mut dyn Write) -> fmt::Result {
-    let mut outline = Outline { out, work: Work::new() };
+    let mut outline =
+        Outline { out, work: Work::new(), references: References::new(schema), open: heapless::Vec::new() };
     match outline.schema(schema, 0, SCHEMA_DEPTH) {
         Ok(()) => Ok(()),
         Err(Stop::Full) => Err(fmt::Error),
@@ -26,9 +28,12 @@ pub fn write_markdown(schema: Value<'_>, out: &mut dyn Write) -> fmt::Result {
     }
 }
 
-struct Outline<'w> {
+struct Outline<'w, 's> {
     out: &'w mut dyn Write,
     work: Work,
+    references: References<'s>,
+    /// The schemas that are being listed.
+    open: heapless::Vec<&'s str, { SCHEMA_DEPTH as usize }>,
 }
 
 /// Why the list ends early. Only between two lines is it ever [`Exhausted`](Stop::Exhausted).
@@ -57,11 +62,18 @@ struct ParameterSources<'s> {
     lists: [Option<Value<'s>>; 3],
 }
 
-impl Outline<'_> {
-    /// Lists the parameters in `schema`, and calls itself for those inside them; at most `depth` levels.
-    fn schema(&mut self, schema: Value<'_>, indent: usize, depth: u8) -> Result<(), Stop> {
+impl<'s> Outline<'_, 's> {
+    /// Lists the parameters in `schema`, and calls itself for those inside them; at most `depth` levels. A schema inside
+    /// itself is not listed again.
+    fn schema(&mut self, schema: Value<'s>, indent: usize, depth: u8) -> Result<(), Stop> {
         let depth = depth.checked_sub(1).ok_or(Exhausted)?;
-        let inside = self.open(schema)?;
+        let schema = self.references.follow(schema, &mut self.work)?;
+        if self.open.iter().any(|open| core::ptr::eq(*open, schema.text())) {
+            return Ok(());
+        }
+        // There is room: it is as deep as this.
+        let _ = self.open.push(schema.text());
+        let inside = self.sources(schema)?;
         let mut members = inside.properties.members();
         while let Some((name, parameter)) = members.next() {
             if has(members.clone(), name, &mut self.work)? {
@@ -78,12 +90,13 @@ impl Outline<'_> {
                 self.schema(schema, indent, depth)?;
             }
         }
+        self.open.pop();
         Ok(())
     }
 
     /// Not inlined, because all keywords together take much stack.
     #[inline(never)]
-    fn open<'s>(&mut self, schema: Value<'s>) -> Result<ParameterSources<'s>, Exhausted> {
+    fn sources(&mut self, schema: Value<'s>) -> Result<ParameterSources<'s>, Exhausted> {
         self.work.spend(schema.text().len())?;
         let keywords = Keywords::read(schema);
         Ok(ParameterSources {
@@ -99,35 +112,58 @@ impl Outline<'_> {
     fn parameter(
         &mut self,
         name: Text<'_>,
-        schema: Value<'_>,
+        schema: Value<'s>,
         required: Option<Value<'_>>,
         indent: usize,
     ) -> Result<(), Stop> {
+        let target = self.references.follow(schema, &mut self.work)?;
         // Its type and its literals are looked up several times.
-        self.work.spend(schema.text().len().saturating_mul(16))?;
+        self.work.spend((schema.text().len() + target.text().len()).saturating_mul(8))?;
         self.work.spend(required.map_or(0, |required| required.text().len()))?;
         let required = required.is_some_and(|names| names.items().any(|item| item.as_text() == Some(name)));
         for _ in 0..indent {
             self.out.write_str("  ")?;
         }
         self.out.write_str("- ")?;
-        self.code(name.chars())?;
+        code(self.out, name.chars())?;
         self.out.write_str(" (")?;
         self.types(schema)?;
         self.out.write_str(if required { ", required)" } else { ", optional)" })?;
-        let last = match schema.get("description").and_then(|description| description.as_text()) {
+        let described = |schema: Value<'s>| schema.get("description")?.as_text();
+        let last = match described(schema).or_else(|| described(target)) {
             Some(description) => self.sentence(description)?,
             None => None,
         };
-        self.literals(schema, last)?;
+        self.literals(schema, target.get("items"), last)?;
         self.out.write_char('\n')?;
         Ok(())
     }
 
+    /// Hands out the schema itself, and those inside it that say what else the value may be. Never in the middle of a
+    /// line is it [`Exhausted`]: then a reference stays what it is.
+    fn forms(&mut self, schema: Value<'s>, to: &mut dyn FnMut(&mut dyn Write, Value<'s>)) {
+        let schema = self.references.follow(schema, &mut self.work).unwrap_or(schema);
+        to(self.out, schema);
+        let lists = ["anyOf", "oneOf"].into_iter().filter_map(|name| schema.get(name));
+        for form in lists.flat_map(|list| list.items()) {
+            to(self.out, self.references.follow(form, &mut self.work).unwrap_or(form));
+        }
+    }
+
     /// Such as `string`, `integer or null`, `array of string`.
-    fn types(&mut self, mut schema: Value<'_>) -> fmt::Result {
+    fn types(&mut self, mut schema: Value<'s>) -> fmt::Result {
         for of in ["", " of ", " of ", " of "] {
-            let types = types_of(schema);
+            // What the schema itself says, and all that its alternatives say.
+            let (mut own, mut others, mut items) = (None, Types::NONE, None);
+            self.forms(schema, &mut |_, form| {
+                let stated = types_of(form);
+                match own {
+                    None => own = Some(stated),
+                    Some(_) => others = others.with(stated.unwrap_or(Types::ANY)),
+                }
+                items = items.or_else(|| form.get("items"));
+            });
+            let types = own.flatten().unwrap_or(if others == Types::NONE { Types::ANY } else { others });
             if types == Types::ANY {
                 // A list of anything is just a list.
                 return self.out.write_str(if of.is_empty() { "any" } else { "" });
@@ -145,7 +181,7 @@ impl Outline<'_> {
             // The list comes last, so that "of" belongs to it.
             self.out.write_str(separator)?;
             self.out.write_str("array")?;
-            match with_alternatives(schema).find_map(|schema| schema.get("items")) {
+            match items {
                 Some(items) => schema = items,
                 None => break,
             }
@@ -175,75 +211,66 @@ impl Outline<'_> {
     }
 
     /// The values that `enum` and `const` allow, after a description that ended with `last`.
-    fn literals(&mut self, schema: Value<'_>, last: Option<char>) -> fmt::Result {
-        let own = || with_alternatives(schema).flat_map(literals_of);
-        let of_items = || schema.get("items").into_iter().flat_map(literals_of);
-        let count = own().take(2).count();
-        let of_items_count = of_items().take(2).count();
-        let words = match (count, of_items_count) {
-            (0, 0) => return Ok(()),
-            (0, 1) => "Each must be ",
-            (0, _) => "Each one of: ",
-            (1, _) => "Must be ",
-            _ => "One of: ",
+    fn literals(&mut self, schema: Value<'s>, items: Option<Value<'s>>, last: Option<char>) -> fmt::Result {
+        let mut count = 0;
+        self.forms(schema, &mut |_, form| count += literals_of(form).count());
+        let (words, from) = match (count, items) {
+            (0, None) => return Ok(()),
+            (0, Some(items)) => {
+                self.forms(items, &mut |_, form| count += literals_of(form).count());
+                (if count == 1 { "Each must be " } else { "Each one of: " }, items)
+            }
+            (1, _) => ("Must be ", schema),
+            _ => ("One of: ", schema),
         };
+        if count == 0 {
+            return Ok(());
+        }
         self.out.write_str(match last {
             None => ": ",
             Some('.' | '!' | '?' | ':' | '…') => " ",
             Some(_) => ". ",
         })?;
         self.out.write_str(words)?;
-        for (at, value) in own().chain(of_items().filter(|_| count == 0)).enumerate() {
-            self.out.write_str(if at > 0 { ", " } else { "" })?;
-            match value.as_text() {
-                Some(text) => self.code(text.chars())?,
-                None => self.code(value.text().chars())?,
+        let mut separator = "";
+        let mut written = Ok(());
+        self.forms(from, &mut |out, form| {
+            for value in literals_of(form) {
+                written =
+                    written.and_then(|()| out.write_str(separator)).and_then(|()| match value.as_text() {
+                        Some(text) => code(out, text.chars()),
+                        None => code(out, value.text().chars()),
+                    });
+                separator = ", ";
             }
-        }
-        Ok(())
-    }
-
-    /// A code span, with a fence that does not occur inside.
-    fn code(&mut self, characters: impl Iterator<Item = char> + Clone) -> fmt::Result {
-        let (longest, _) = characters.clone().fold((0, 0), |(longest, run), character| {
-            let run = if character == '`' { run + 1 } else { 0 };
-            (run.max(longest), run)
         });
-        let fence = |out: &mut dyn Write| (0..=longest).try_for_each(|_| out.write_char('`'));
-        fence(self.out)?;
-        self.out.write_str(if longest > 0 { " " } else { "" })?;
-        for character in characters {
-            self.out.write_char(if character.is_control() { ' ' } else { character })?;
-        }
-        self.out.write_str(if longest > 0 { " " } else { "" })?;
-        fence(self.out)
+        written
     }
 }
 
-/// The schema itself, and those inside it that say what else the value may be.
-fn with_alternatives(schema: Value<'_>) -> impl Iterator<Item = Value<'_>> {
-    let lists = ["anyOf", "oneOf"].into_iter().filter_map(move |name| schema.get(name));
-    core::iter::once(schema).chain(lists.flat_map(|list| list.items()))
+/// A code span, with a fence that does not occur inside.
+fn code(out: &mut dyn Write, characters: impl Iterator<Item = char> + Clone) -> fmt::Result {
+    let (longest, _) = characters.clone().fold((0, 0), |(longest, run), character| {
+        let run = if character == '`' { run + 1 } else { 0 };
+        (run.max(longest), run)
+    });
+    let fence = |out: &mut dyn Write| (0..=longest).try_for_each(|_| out.write_char('`'));
+    fence(out)?;
+    out.write_str(if longest > 0 { " " } else { "" })?;
+    for character in characters {
+        out.write_char(if character.is_control() { ' ' } else { character })?;
+    }
+    out.write_str(if longest > 0 { " " } else { "" })?;
+    fence(out)
 }
 
-/// The values that a schema names.
-fn literals_of(schema: Value<'_>) -> impl Iterator<Item = Value<'_>> {
-    let options = schema.get("enum").into_iter().flat_map(|options| options.items());
-    schema.get("const").into_iter().chain(options)
-}
-
-/// The types a value may have, as far as its schema says.
-fn types_of(schema: Value<'_>) -> Types {
-    let stated = |schema: Value<'_>| {
-        let literals = || literals_of(schema).map(Types::of).reduce(Types::with);
-        let shape = || match (schema.get("properties"), schema.get("items")) {
-            (Some(_), _) => Some(Types::OBJECT),
-            (None, Some(_)) => Some(Types::ARRAY),
-            (None, None) => None,
-        };
-        schema.get("type").and_then(Types::named).or_else(literals).or_else(shape)
+/// The types a value may have, if its schema says so.
+fn types_of(schema: Value<'_>) -> Option<Types> {
+    let literals = || literals_of(schema).map(Types::of).reduce(Types::with);
+    let shape = || match (schema.get("properties"), schema.get("items")) {
+        (Some(_), _) => Some(Types::OBJECT),
+        (None, Some(_)) => Some(Types::ARRAY),
+        (None, None) => None,
     };
-    let alternatives =
-        || with_alternatives(schema).skip(1).map(|schema| stated(schema).unwrap_or(Types::ANY));
-    stated(schema).or_else(|| alternatives().reduce(Types::with)).unwrap_or(Types::ANY)
+    schema.get("type").and_then(Types::named).or_else(literals).or_else(shape)
 }

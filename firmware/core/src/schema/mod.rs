@@ -1,29 +1,34 @@
 //! JSON Schema, as tools use it: checks a value against a schema, both as JSON text.
 //!
-//! [`validate`] knows these keywords, with the meaning of draft 2020-12: `type`, `enum`, `const`, `required`,
-//! `properties`, `additionalProperties`, `items`, `minimum`, `maximum`, `exclusiveMinimum`,
-//! `exclusiveMaximum`, `multipleOf`, `minLength`, `maxLength`, `minItems`, `maxItems`, `uniqueItems`, `anyOf`,
-//! `oneOf`, `allOf`, `not`, and the schemas `true` and `false`. The rest is ignored, as the standard says:
-//! `default` fills in nothing, `$ref` is not followed. So is a keyword whose own value makes no sense, such as
-//! `"minimum": "1"`. [`unknown_keywords`] lists both, for the log.
+//! [`validate`] knows the keywords that the README lists, with the meaning of draft 2020-12, and `items` as a list as
+//! in the drafts before it. `default` fills in nothing.
+//!
+//! A check has three outcomes: valid, invalid, and unclear. Unclear is a keyword that is not known or whose own value
+//! makes no sense, such as `"minimum": "1"`, a reference that leads out of the schema, a pattern that engines read
+//! differently, and what is nested deeper than [`SCHEMA_DEPTH`](crate::limits::SCHEMA_DEPTH). Only what is certainly
+//! invalid is refused: an alternative that is unclear counts as one that may be valid, whether it is asked for or
+//! forbidden. [`unknown_keywords`] lists such keywords, for the log.
 //!
 //! Numbers are compared as the decimals they are written as, so that nothing is lost to rounding: `1.0` and
 //! `1e0` are integers, 9007199254740993 is more than 9007199254740992, and 0.3 is a multiple of 0.1.
 //!
 //! Schemas come from controllers and values from language models, so neither is trusted: a check takes at most
-//! [`SCHEMA_STEPS`] and goes [`SCHEMA_DEPTH`](crate::limits::SCHEMA_DEPTH) levels
-//! deep. Where that does not do, or a number cannot be handled exactly, the answer is
-//! [`Reason::TooComplex`]: what was not checked is never called valid.
+//! [`SCHEMA_STEPS`]. Where that does not do, short arguments are unclear, because it is the schema that takes so
+//! long, and long ones are [`Reason::TooComplex`].
 //!
 //! Written by hand because `jsonschema`, which the tests compare it with, needs a heap and a parsed document.
 
+mod assertions;
 mod equal;
 mod exact;
 mod invalid;
 mod keyword;
 mod markdown;
 mod path;
+mod pattern;
+mod reference;
 mod types;
+mod union;
 mod validate;
 mod walk;
 
@@ -36,7 +41,7 @@ pub use invalid::{Invalid, Limit, Reason};
 pub use markdown::write_markdown;
 pub use path::Path;
 pub use types::Types;
-pub use validate::{Unknown, validate};
+pub use validate::{Unknown, Verdict, judge, validate};
 pub use walk::{undescribed, unknown_keywords};
 
 /// The steps that a check has left. One step is about one byte of text read.
@@ -57,7 +62,13 @@ impl Work {
     fn spend(&mut self, bytes: usize) -> Result<(), Exhausted> {
         const EACH: u32 = 16;
         let steps = u32::try_from(bytes).unwrap_or(u32::MAX).saturating_add(EACH);
-        self.0 = self.0.checked_sub(steps).ok_or(Exhausted)?;
-        Ok(())
+        let left = self.0.checked_sub(steps);
+        self.0 = left.unwrap_or_default();
+        left.map(drop).ok_or(Exhausted)
+    }
+
+    /// Whether it was the steps that did not suffice.
+    const fn is_spent(&self) -> bool {
+        self.0 == 0
     }
 }

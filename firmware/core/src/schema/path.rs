@@ -9,6 +9,8 @@ use crate::limits::SCHEMA_PATH;
 pub struct Path {
     text: heapless::String<SCHEMA_PATH>,
     cut: bool,
+    /// Whether it leads to the name of the last member, not to its value.
+    to_name: bool,
 }
 
 /// A length to go back to.
@@ -16,13 +18,14 @@ pub struct Path {
 pub(super) struct Mark {
     len: usize,
     cut: bool,
+    to_name: bool,
 }
 
 impl Path {
     const MORE: char = '…';
 
     pub(super) const fn new() -> Self {
-        Self { text: heapless::String::new(), cut: false }
+        Self { text: heapless::String::new(), cut: false, to_name: false }
     }
 
     /// The path as text.
@@ -31,13 +34,25 @@ impl Path {
     }
 
     pub(super) fn mark(&self) -> Mark {
-        Mark { len: self.text.len(), cut: self.cut }
+        Mark { len: self.text.len(), cut: self.cut, to_name: self.to_name }
     }
 
     /// Goes back to `mark`, which is a part of this path.
     pub(super) fn rewind(&mut self, mark: Mark) {
         self.text.truncate(mark.len);
         self.cut = mark.cut;
+        self.to_name = mark.to_name;
+    }
+
+    /// Goes on to the member `name`, and there to the name itself.
+    pub(super) fn enter_name(&mut self, name: Text<'_>) {
+        self.enter(name);
+        self.to_name = true;
+    }
+
+    /// Whether it leads to the name of a member, not to its value.
+    pub(super) const fn is_to_name(&self) -> bool {
+        self.to_name
     }
 
     /// Goes on to the member `name`.

@@ -1,6 +1,8 @@
 //! Goes through a schema and the schemas inside it.
 
+use super::Work;
 use super::keyword::Keyword;
+use super::reference::resolve;
 use crate::json::{Items, Kind, Members, Text, Value};
 use crate::limits::{JSON_DEPTH, SCHEMA_UNKNOWN};
 
@@ -9,9 +11,16 @@ use crate::limits::{JSON_DEPTH, SCHEMA_UNKNOWN};
 /// among them.
 pub fn unknown_keywords(schema: Value<'_>) -> impl Iterator<Item = Text<'_>> {
     let mut seen = heapless::Vec::<Text<'_>, SCHEMA_UNKNOWN>::new();
+    let mut work = Work::new();
+    let mut leads_out = move |name: Text<'_>, value: Value<'_>| {
+        name == *"$ref"
+            && value
+                .as_text()
+                .is_some_and(|reference| !matches!(resolve(schema, reference, &mut work), Ok(Some(_))))
+    };
     Walk::new(schema)
         .flat_map(|(_, schema)| schema.members())
-        .filter(|(name, value)| !Keyword::covers(*name, *value))
+        .filter(move |(name, value)| !Keyword::covers(*name, *value) || leads_out(*name, *value))
         .map(|(name, _)| name)
         .filter(move |name| !seen.contains(name) && seen.push(*name).is_ok())
 }
@@ -37,6 +46,7 @@ struct Walk<'s> {
 enum Level<'s> {
     Keywords(Members<'s>),
     Parameters(Members<'s>),
+    Named(Members<'s>),
     Alternatives(Items<'s>),
 }
 
@@ -65,19 +75,21 @@ impl<'s> Iterator for Walk<'s> {
                                 self.enter(Level::Parameters(value.members()));
                                 continue;
                             }
-                            (Some(Keyword::AnyOf | Keyword::OneOf | Keyword::AllOf), Kind::Array) => {
+                            (Some(Keyword::PatternProperties | Keyword::Definitions), Kind::Object) => {
+                                self.enter(Level::Named(value.members()));
+                                continue;
+                            }
+                            (Some(keyword), Kind::Array) if keyword.has_schemas() => {
                                 self.enter(Level::Alternatives(value.items()));
                                 continue;
                             }
-                            (
-                                Some(Keyword::Items | Keyword::AdditionalProperties | Keyword::Not),
-                                Kind::Object,
-                            ) => Some((None, value)),
+                            (Some(keyword), Kind::Object) if keyword.has_schemas() => Some((None, value)),
                             _ => continue,
                         },
                         None => None,
                     },
                     Level::Parameters(members) => members.next().map(|(name, schema)| (Some(name), schema)),
+                    Level::Named(members) => members.next().map(|(_, schema)| (None, schema)),
                     Level::Alternatives(items) => items.next().map(|schema| (None, schema)),
                 };
                 match next {

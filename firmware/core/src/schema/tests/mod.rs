@@ -2,7 +2,10 @@
 
 mod agreement;
 mod exact;
+mod generate;
 mod hostile;
+mod pattern;
+mod sdk;
 
 use std::format;
 use std::string::{String, ToString};
@@ -274,32 +277,170 @@ fn what_the_schema_does_not_say_clearly_is_not_checked_and_is_named() {
         "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "t", "$comment": "c",
         "type": "any", "minimum": "1", "required": {"a": 1}, "anyOf": [], "properties": {
             "a": {"$ref": "#/$defs/never", "format": "email", "pattern": "^x", "maxLength": -1},
-            "b": {"type": [], "items": [{"type": "null"}], "default": 1, "examples": [1], "deprecated": true, "pattern": "y"},
+            "b": {"type": [], "items": [{"nobody": 1}], "default": 1, "deprecated": true, "pattern": "y(?=z)"},
+            "c": {"$ref": "https://example.org/schema"}, "d": {"$ref": "#/$defs/nowhere"},
             "minProperties": {"type": "string", "description": "A parameter, not a keyword."}
         },
-        "not": {"if": {"hidden": 1}},
-        "allOf": [{"patt\u0065rn": "z"}, {"oneOf": [{"contains": {}}]}],
-        "$defs": {"never": {"unseen": false}}
+        "not": {"hidden": 1},
+        "multipleOf": 1234567890123456789,
+        "allOf": [{"patt\u0065rn": "z"}, {"oneOf": [{"contains": {"dependentSchemas": {}}}]}],
+        "$defs": {"never": {"patternProperties": {"\\p{L}": {"unevaluatedItems": 1}}}}
     }"##;
     let named: Vec<_> = unknown_keywords(json(schema)).map(|name| name.to_string()).collect();
-    let expected =
-        ["type", "minimum", "required", "anyOf", "$ref", "pattern", "maxLength", "items", "if", "contains"];
+    let expected = [
+        "type",
+        "minimum",
+        "required",
+        "anyOf",
+        "maxLength",
+        "nobody",
+        "pattern",
+        "$ref",
+        "hidden",
+        "multipleOf",
+        "dependentSchemas",
+        "patternProperties",
+        "unevaluatedItems",
+    ];
     assert_eq!(named.len(), expected.len(), "{named:?}");
     assert!(expected.iter().all(|name| named.contains(&name.to_string())), "{named:?}");
-    let lenient = schema.replace(r#""not": {"if": {"hidden": 1}},"#, "");
-    expect(&lenient, &[(r#"{"a": "no mail address", "b": [1]}"#, "valid"), ("5", "valid")]);
+    expect(schema, &[(r#"{"a": "x", "b": [1], "c": 1, "d": 1}"#, "valid"), ("5", "valid")]);
     assert_eq!(unknown_keywords(json(DEVICE)).count(), 0);
     assert_eq!(unknown_keywords(json("true")).count(), 0);
 }
 
 #[test]
-fn keywords_that_depend_on_one_that_is_not_checked_refuse_nothing() {
-    let patterns =
-        r#"{"patternProperties": {"^x-": {}}, "additionalProperties": false, "properties": {"a": {}}}"#;
-    expect(patterns, &[(r#"{"x-y": 1, "a": 2}"#, "valid")]);
+fn an_alternative_that_cannot_be_judged_never_causes_a_refusal() {
+    // Each of these may be valid for an object with `a`, and is not for a number.
+    for unclear in [
+        r#"{"type": "object", "dependentSchemas": {"a": false}}"#,
+        r#"{"type": "object", "properties": {"a": {"pattern": "(?=x)"}}}"#,
+        r#"{"type": "object", "propertyNames": {"pattern": "\\p{L}"}}"#,
+        r#"{"type": "object", "patternProperties": {"\\p{L}": false}}"#,
+        r##"{"type": "object", "properties": {"a": {"$ref": "other.json#/x"}}}"##,
+        r##"{"type": "object", "properties": {"a": {"$ref": "#/$defs/loop"}}}"##,
+    ] {
+        for (schema, object, number) in [
+            ("{\"anyOf\": [U, {\"type\": \"null\"}]}", "valid", "must be an object or null"),
+            ("{\"oneOf\": [U, U]}", "valid", "must be an object"),
+            ("{\"oneOf\": [U, {\"type\": \"object\"}]}", "valid", "must be an object"),
+            ("{\"not\": U}", "valid", "valid"),
+            ("{\"not\": {\"not\": U}}", "valid", "has a value that is not allowed"),
+            ("{\"allOf\": [U, {\"required\": [\"z\"]}]}", "missing 'z'", "must be an object"),
+            (
+                "{\"if\": U, \"then\": {\"required\": [\"z\"]}, \"else\": {\"minimum\": 9}}",
+                "valid",
+                "must be at least 9",
+            ),
+        ] {
+            let schema = schema.replace('U', unclear).replacen(
+                '{',
+                r##"{"$defs": {"loop": {"$ref": "#/$defs/loop"}}, "##,
+                1,
+            );
+            expect(&schema, &[(r#"{"a": "x"}"#, object), ("5", number)]);
+        }
+        let contains = format!(
+            r##"{{"$defs": {{"loop": {{"$ref": "#/$defs/loop"}}}}, "contains": {unclear}, "maxContains": 1}}"##
+        );
+        expect(
+            &contains,
+            &[(r#"[{"a": "x"}, {"a": "x"}]"#, "valid"), ("[5]", "has no item that is required")],
+        );
+    }
+    let closed =
+        r#"{"patternProperties": {"^(?!x)": false}, "additionalProperties": false, "properties": {"a": {}}}"#;
+    expect(closed, &[(r#"{"x-y": 1, "a": 2}"#, "valid")]);
+}
+
+#[test]
+fn references_lead_anywhere_in_the_schema() {
+    let schema = r##"{"properties": {
+        "plain": {"$ref": "#/$defs/word"}, "chain": {"$ref": "#/properties/plain"}, "item": {"$ref": "#/$defs/list/0"},
+        "odd": {"$ref": "#/$defs/a~1b~0c"}, "percent": {"$ref": "#/%24defs/%C3%A9"}, "node": {"$ref": "#/$defs/node"},
+        "beside": {"$ref": "#/$defs/word", "maxLength": 2}
+    }, "$defs": {"word": {"type": "string"}, "list": [{"type": "null"}], "a/b~c": {"const": 1}, "é": {"const": 2},
+        "node": {"required": ["v"], "properties": {"next": {"$ref": "#/$defs/node"}}}}}"##;
+    expect(
+        schema,
+        &[
+            (r#"{"plain": "", "chain": "", "item": null, "odd": 1, "percent": 2, "beside": "ab"}"#, "valid"),
+            (r#"{"plain": 1}"#, "'plain' must be a string"),
+            (r#"{"chain": 1}"#, "'chain' must be a string"),
+            (r#"{"item": 1}"#, "'item' must be null"),
+            (r#"{"odd": 2}"#, "'odd' must be 1"),
+            (r#"{"percent": 1}"#, "'percent' must be 2"),
+            (r#"{"beside": "abc"}"#, "'beside' must have at most 2 characters"),
+            (r#"{"node": {"v": 1, "next": {"v": 2, "next": {}}}}"#, "missing 'node.next.next.v'"),
+        ],
+    );
+    // Before 2019, nothing counts beside a reference.
+    let old = schema.replacen('{', r#"{"$schema": "http://json-schema.org/draft-07/schema#", "#, 1);
+    expect(&old, &[(r#"{"beside": "abc"}"#, "valid"), (r#"{"beside": 1}"#, "'beside' must be a string")]);
+    // Inside a schema with an id of its own, a reference is relative to that.
+    let inner = r##"{"properties": {"a": {"$id": "https://example.org/a", "$ref": "#/$defs/x", "$defs": {"x": {}}}},
+        "$defs": {"x": false}}"##;
+    expect(inner, &[(r#"{"a": 1}"#, "valid")]);
+    let own = inner.replace(r#""$id": "https://example.org/a", "#, "").replacen('{', r#"{"$id": "x", "#, 1);
+    expect(&own, &[(r#"{"a": 1}"#, "'a' is not allowed")]);
+}
+
+#[test]
+fn what_is_inside_objects_and_arrays_is_explained() {
     expect(
         r#"{"prefixItems": [{"type": "string"}], "items": {"type": "integer"}}"#,
-        &[(r#"["a", 1]"#, "valid"), (r#"["a", "b"]"#, "'[1]' must be an integer")],
+        &[
+            (r#"["a", 1]"#, "valid"),
+            ("[1]", "'[0]' must be a string"),
+            (r#"["a", "b"]"#, "'[1]' must be an integer"),
+        ],
+    );
+    expect(
+        r#"{"items": [{"type": "string"}], "additionalItems": false}"#,
+        &[
+            (r#"["a"]"#, "valid"),
+            ("[1]", "'[0]' must be a string"),
+            (r#"["a", "b"]"#, "'[1]' is not allowed"),
+        ],
+    );
+    expect(
+        r#"{"propertyNames": {"pattern": "^[a-z]+$"}, "minProperties": 1, "maxProperties": 2}"#,
+        &[
+            (r#"{"a": 1, "b": 2}"#, "valid"),
+            (r#"{"a1": 1}"#, "the name 'a1' must match the pattern ^[a-z]+$"),
+            ("{}", "must have at least 1 member"),
+            (r#"{"a": 1, "b": 2, "c": 3}"#, "must have at most 2 members"),
+            (r#"{"a": 1, "b": 2, "a": 3}"#, "valid"),
+        ],
+    );
+    expect(
+        r#"{"patternProperties": {"^x-": {"type": "string"}}, "additionalProperties": false, "properties": {"a": {}}}"#,
+        &[
+            (r#"{"x-y": "", "a": 2}"#, "valid"),
+            (r#"{"x-y": 1}"#, "'x-y' must be a string"),
+            (r#"{"y": 1}"#, "unknown parameter 'y'"),
+        ],
+    );
+    expect(
+        r#"{"contains": {"const": 1}, "minContains": 2, "maxContains": 3}"#,
+        &[
+            ("[1, 2, 1]", "valid"),
+            ("[1, 2]", "must have at least 2 items of the required kind"),
+            ("[1, 1, 1, 1]", "must have at most 3 items of the required kind"),
+        ],
+    );
+    expect(r#"{"contains": {"const": 1}, "minContains": 0}"#, &[("[]", "valid")]);
+    expect(
+        r#"{"dependentRequired": {"card": ["number", "name"]}}"#,
+        &[(r#"{"card": 1, "name": 1}"#, "missing 'number', which 'card' needs"), ("{}", "valid")],
+    );
+    expect(
+        r#"{"if": {"properties": {"a": {"const": 1}}}, "then": {"required": ["b"]}, "else": {"required": ["c"]}}"#,
+        &[(r#"{"a": 1}"#, "missing 'b'"), (r#"{"a": 2}"#, "missing 'c'"), (r#"{"a": 2, "c": 1}"#, "valid")],
+    );
+    expect(
+        r#"{"properties": {"x": {"pattern": "^\\d+$"}}}"#,
+        &[(r#"{"x": "12"}"#, "valid"), (r#"{"x": "a"}"#, r"'x' must match the pattern ^\d+$")],
     );
 }
 
