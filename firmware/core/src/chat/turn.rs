@@ -99,8 +99,9 @@ pub struct Turn {
     phase: Phase,
     /// How often the model was asked before.
     pub(super) iteration: u8,
-    /// How long the call has run that the next input interrupts, if one has begun.
-    running: Option<u64>,
+    /// How many milliseconds the call has run that the next input interrupts, if one has begun. A turn is over long before
+    /// they are more than fit.
+    running: Option<u32>,
 }
 
 impl Turn {
@@ -134,8 +135,8 @@ impl Turn {
 
     /// The next input interrupts the call, which has run for so long: the turn has no clock. A call of which this is not
     /// said has not begun.
-    pub const fn interrupted_after(&mut self, milliseconds: u64) {
-        self.running = Some(milliseconds);
+    pub fn interrupted_after(&mut self, milliseconds: u64) {
+        self.running = Some(u32::try_from(milliseconds).unwrap_or(u32::MAX));
     }
 
     /// Handles an input, and decides the next step.
@@ -223,7 +224,8 @@ impl Turn {
     }
 
     fn fail<'r>(&mut self, failed: TurnFailure<'r>, context: &mut Context<'_>) -> Step<'r> {
-        let running = self.running.map(|milliseconds| NoResult { milliseconds, ..INTERRUPTED });
+        let running =
+            self.running.map(|milliseconds| NoResult { milliseconds: milliseconds.into(), ..INTERRUPTED });
         context.history.abort(running, failed.spoken());
         self.phase = Phase::Over;
         Step::Finish(Ending::Failed(failed))
