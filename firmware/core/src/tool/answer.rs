@@ -35,9 +35,7 @@ impl Answer<'_> {
     pub(super) fn write(&self, name: &str, reply: &mut Writer<'_>) -> Result<Success, CallFailure> {
         let (result, cut_from) = match *self {
             Answer::Error(message) => {
-                let silence = "The controller reports an error without a word";
-                let words: &dyn Display = message.as_ref().map_or(&silence, |message| message);
-                refuse(words, name, reply);
+                refuse(message.as_ref().map_or(&"", |message| message), name, reply);
                 return Err(CallFailure::Written);
             }
             Answer::Result { result, cut_from } => (result, cut_from),
@@ -93,13 +91,15 @@ fn write_refusal(words: &dyn Display, name: &str, reply: &mut Writer<'_>) {
     reply.field("error_type", ErrorType::ExecutionError.as_str());
 }
 
-/// Like [`write_refusal`], with a sentence for the person.
+/// Like [`write_refusal`], with a sentence for the person, and words if the controller has none.
 fn refuse(words: &dyn Display, name: &str, reply: &mut Writer<'_>) {
-    write_refusal(words, name, reply);
+    let is_silent = is_blank(words);
+    let silence = "The controller reports an error without a word";
+    write_refusal(if is_silent { &silence } else { words }, name, reply);
     reply.key("message");
     reply.string(|out| {
         out.write_str("Sorry, that did not work")?;
-        if is_blank(words) || is_json(words) {
+        if is_silent || is_json(words) {
             return out.write_char('.');
         }
         out.write_str(": ")?;
