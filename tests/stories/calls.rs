@@ -427,6 +427,11 @@ fn every_kind_of_content_is_shown_or_named() {
             json!({ "a": 1 }),
             json!(named),
         ),
+        (
+            json!({ "content": [text("[lamp] is on")], "structuredContent": { "a": 1 } }),
+            json!({ "a": 1 }),
+            json!("[lamp] is on"),
+        ),
         // A structure alone.
         (json!({ "structuredContent": { "a": 1 } }), json!({ "a": 1 }), Value::Null),
         (json!({ "structuredContent": [1, 2], "content": [] }), json!([1, 2]), Value::Null),

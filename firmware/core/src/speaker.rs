@@ -86,11 +86,12 @@ impl Speaker {
 
     /// Keeps a changed volume without a delay.
     pub async fn keep_now<F: MultiwriteNorFlash>(&self, store: &Mutex<NoopRawMutex, Store<'_, F>>) {
+        let mut store = store.lock().await;
+        // Only now: whoever had the store may have changed or reset the setting.
         if !self.is_unsaved.take() {
             return;
         }
         let text: heapless::String<3> = text::clip(&self.level());
-        let mut store = store.lock().await;
         // Behind a pointer: otherwise this would bring its own copy of the store's code.
         let keeping: Pin<&mut dyn Future<Output = _>> = pin!(store.set(Key::Setting(VOLUME.key), &text));
         match keeping.await {

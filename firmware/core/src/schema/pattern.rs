@@ -183,6 +183,10 @@ impl Automaton {
     fn repeat(&mut self, start: usize, least: u16, most: Option<u16>) -> Option<()> {
         let length = self.distance(start);
         let end = self.states.len();
+        if length == 0 {
+            // Nothing, however often.
+            return Some(());
+        }
         for copy in 1..most.unwrap_or(least) {
             if copy >= least {
                 self.push(State::Split(length + 1))?;

@@ -209,17 +209,20 @@ fn write_item(item: Value<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str("]")
 }
 
-/// Whether a text looks like a JSON object or array.
+/// Whether a text looks like a JSON object or array, by its first and its last character.
 fn is_json(text: &dyn Display) -> bool {
-    struct First(Option<char>);
-    impl fmt::Write for First {
+    struct Ends(Option<(char, char)>);
+    impl fmt::Write for Ends {
         fn write_str(&mut self, text: &str) -> fmt::Result {
-            self.0 = text.trim_start().chars().next();
-            if self.0.is_some() { Err(fmt::Error) } else { Ok(()) }
+            for character in text.chars().filter(|character| !character.is_whitespace()) {
+                let (first, _) = self.0.unwrap_or((character, character));
+                self.0 = Some((first, character));
+            }
+            Ok(())
         }
     }
-    let mut first = First(None);
-    // An error means that there is one.
-    let _ = fmt::write(&mut first, format_args!("{text}"));
-    matches!(first.0, Some('{' | '['))
+    let mut ends = Ends(None);
+    // It never fails.
+    let _ = fmt::write(&mut ends, format_args!("{text}"));
+    matches!(ends.0, Some(('{', '}') | ('[', ']')))
 }

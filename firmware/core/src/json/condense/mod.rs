@@ -11,7 +11,8 @@
 //!   {"jsonrpc":"2.0","result":{"tools":[]},"id":7}                     is left when the text ends
 //! ```
 //!
-//! Nothing is checked here: [`Value::parse`](super::Value::parse) does that with what was kept. Written by hand because the
+//! Nothing is checked here: [`Value::parse`](super::Value::parse) does that with what was kept. A comma too many is not seen
+//! by either. Written by hand because the
 //! incremental parsers without `alloc` return events, and a message has to be read whole once its id is known.
 
 mod state;
@@ -38,7 +39,7 @@ const RESERVE: usize = 512;
 /// Room that nothing but marks and closing brackets take.
 const ENDING: usize = limits::LINE_DEPTH + MARK.len() + TOO_DEEP.len() + 2;
 
-const _: () = assert!(ENDING + SHORT < RESERVE && RESERVE < limits::LINE);
+const _: () = assert!(ENDING + 2 * SHORT < RESERVE && RESERVE < limits::LINE);
 // One bit a level says whether it is an object.
 const _: () = assert!(limits::LINE_DEPTH < u64::BITS as usize && limits::LINE_DEPTH <= limits::JSON_DEPTH);
 
@@ -251,7 +252,9 @@ impl Condenser {
 
     /// Keeps the byte, or leaves out what does not fit with it.
     fn keep_or_cut(&mut self, byte: u8, is_text: bool) {
-        let short = (self.state.start + SHORT).min(limits::LINE - ENDING);
+        // The last of the room is for the members of the message itself.
+        let last = if self.state.level() > 1 { SHORT } else { 0 };
+        let short = (self.state.start + SHORT).min(limits::LINE - ENDING - last);
         let was_full = self.state.is_full;
         if !was_full && self.keep(byte, limits::LINE - RESERVE) {
             return;

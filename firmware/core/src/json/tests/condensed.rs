@@ -184,6 +184,16 @@ fn of_a_message_that_is_far_too_long_the_short_members_are_kept_wherever_they_st
 }
 
 #[test]
+fn many_short_members_do_not_take_the_room_of_the_id() {
+    for count in [10, 100, 5000] {
+        let short: String = (0..count).map(|number| format!(r#","m{number}":{number}"#)).collect();
+        let text = format!(r#"{{"result":{{"text":"{}"{short}}},"jsonrpc":"2.0","id":7}}"#, "x".repeat(LINE));
+        let (kept, _, _) = condense(text.as_bytes());
+        assert_eq!(read(&kept)["id"], 7);
+    }
+}
+
+#[test]
 fn the_name_of_a_tool_that_is_too_long_is_kept_wherever_it_stands() {
     let long = "x".repeat(100_000);
     for tool in [

@@ -359,12 +359,14 @@ impl Client {
                 self.greeted(now, result, registry);
             }
             Phase::Listing { id: asked, .. } if asked == id => self.listed(now, result, registry),
-            // A late list: some of its tools may have been taken for those of the one that is being received.
-            Phase::Listing { .. } if result.get("tools").is_some() => self.listing.is_stale = true,
             Phase::Pinging { id: asked, .. } if asked == id => {
                 self.phase = Phase::Ready { until: now + limits::LINK_PING };
             }
-            _ => return Reaction::Answer(id),
+            _ => {
+                // A late list: some of its tools may have been taken for those of the one that is being received.
+                self.listing.is_stale |= result.get("tools").is_some();
+                return Reaction::Answer(id);
+            }
         }
         Reaction::Done
     }

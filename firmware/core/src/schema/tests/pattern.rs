@@ -118,7 +118,15 @@ fn what_engines_disagree_on_is_unclear() {
 #[test]
 fn no_pattern_takes_long() {
     let long = "a".repeat(3000) + "!";
-    for pattern in ["(a+)+$", "^(a|a)*$", "^(a|aa)+$", "(a*)*b", "^(([a-z])+.)+[A-Z]([a-z])+$", "(.*.*.*)x"] {
+    for pattern in [
+        "(a+)+$",
+        "((?:){65535}){65535}b",
+        "^(a|a)*$",
+        "^(a|aa)+$",
+        "(a*)*b",
+        "^(([a-z])+.)+[A-Z]([a-z])+$",
+        "(.*.*.*)x",
+    ] {
         let mut work = Work::new();
         let before = work.0;
         let found = search(text(&quoted(pattern)), text(&quoted(&long)), &mut work);
