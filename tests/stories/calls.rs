@@ -407,7 +407,11 @@ fn every_kind_of_content_is_shown_or_named() {
     let structured = json!({ "result": ["Lamp", "Door"] });
     let list = json!([text("Lamp"), text("Door")]);
     for (result, expected, message) in [
-        (json!({ "content": [embedded] }), json!("Water the plants."), Value::Null),
+        (
+            json!({ "content": [embedded] }),
+            json!("Water the plants.\n[resource: file:///notes.txt, text/plain]"),
+            Value::Null,
+        ),
         (json!({ "content": [blob] }), json!("[resource: file:///a.bin, 3 bytes]"), Value::Null),
         (
             json!({ "content": [text("See:"), link] }),

@@ -28,7 +28,7 @@ fn what_was_done_is_said_before_the_model_fails() {
         model.serves(error.clone()).await;
         let reply = ann.reply().await;
         assert_refused(&reply, "provider_error", "Overloaded");
-        assert_eq!(reply["message"], done);
+        assert_eq!((&reply["message"], &reply["content"]), (&json!(done), &json!(done)));
         // The same aloud.
         ann.sends("transcript", json!({ "text": "Hearthwave, turn it on" }));
         model.serves(round).await;
@@ -146,6 +146,11 @@ fn what_a_model_thinks_is_not_handed_to_people() {
             ("<think>\nThe user <b>greets</think>\n\nHello.", "Hello."),
             ("\n<think></think><think>a < b </ c</think> Two.", "Two."),
             ("Use <think> and </think> so.", "Use <think> and </think> so."),
+            (
+                "It is locked. A thought ends with </think> in its text.",
+                "It is locked. A thought ends with </think> in its text.",
+            ),
+            ("It is locked. The tag is `</think>`.", "It is locked. The tag is `</think>`."),
             // The template of some models opens the thought in the prompt.
             ("The user greets me.\n</think>\n\nHello.", "Hello."),
             ("hm</think><think>hm, hm</think>Hello.", "Hello."),

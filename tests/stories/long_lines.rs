@@ -92,6 +92,115 @@ fn one_tool_that_is_too_long_is_left_out_by_name_and_the_others_work() {
     });
 }
 
+/// What does not fit takes nothing from what does, and no name goes to a tool of the hub's meanwhile.
+#[test]
+fn names_stay_the_controllers_while_a_list_that_does_not_fit_is_received_again() {
+    story(async |world| {
+        let large = |name: &str| json!({ "name": name, "description": "x".repeat(7000), "inputSchema": { "type": "object" } });
+        let tools = json!([large("a"), large("b"), large("c"), a_tool("volume"), a_tool("last")]);
+        let (mut controller, mut person) = world.connected_with(tools.clone()).await;
+        assert_logged("its tool c is left out");
+        controller.changes_its_tools().await;
+        let list = controller.hears_of("tools/list").await;
+        let line = reply(true, &list["id"], &json!({ "tools": tools }).to_string());
+        let half = line.find("volume").expect("it is there");
+        controller.sends(&line.as_bytes()[..half]).await;
+        person.calls("volume", json!({ "level": 7 }));
+        let call = controller.hears_call().await;
+        controller.says(&line.as_bytes()[half..]).await;
+        controller.replies(&call, "its own").await;
+        assert_eq!(person.result().await["result"], "its own");
+        person.calls("last", json!({}));
+        controller.serves("here").await;
+        assert_eq!(person.result().await["result"], "here");
+        // It leaves in the middle of a list.
+        controller.changes_its_tools().await;
+        controller.hears_of("tools/list").await;
+        controller.sends(&line.as_bytes()[..half]).await;
+        person.sees_link("degraded").await;
+        for name in ["volume", "last"] {
+            assert_refused(&person.uses(name, json!({ "level": 7 })).await, "unavailable", "");
+        }
+        // With another list, what was only on the old one makes room.
+        controller.says(b"").await;
+        controller.greets_with(json!([large("d"), large("e"), large("f")])).await;
+        let list = controller.hears_of("tools/list").await;
+        controller.answers(&list, json!({ "tools": [large("d"), large("e"), large("f")] })).await;
+        person.calls("e", json!({}));
+        controller.serves("here").await;
+        assert_eq!(person.result().await["result"], "here");
+        assert_eq!(person.uses("hub_volume", json!({ "level": 9 })).await["success"], true);
+        assert_eq!(person.uses("volume", json!({ "level": 8 })).await["success"], true, "the hub's own now");
+    });
+}
+
+#[test]
+fn the_name_of_a_tool_that_is_left_out_is_not_that_of_the_hubs() {
+    let long =
+        json!({ "name": "volume", "description": "x".repeat(100_000), "inputSchema": { "type": "object" } });
+    let task = json!({ "name": "volume", "inputSchema": { "type": "object" }, "execution": { "taskSupport": "required" } });
+    for tool in [long, task] {
+        story(async |world| {
+            let (mut controller, mut person) = world.connected_with(json!([tool, a_tool("good")])).await;
+            for _ in 0..2 {
+                assert_refused(
+                    &person.uses("volume", json!({ "level": 7 })).await,
+                    "unavailable",
+                    "had to leave out",
+                );
+                controller.changes_its_tools().await;
+                controller.lists(json!([tool, a_tool("good")])).await;
+            }
+            // It becomes one that can be called, or goes.
+            controller.changes_its_tools().await;
+            controller.lists(json!([a_tool("volume")])).await;
+            sleep(Duration::from_millis(1)).await;
+            person.calls("volume", json!({}));
+            controller.serves("its own").await;
+            assert_eq!(person.result().await["result"], "its own");
+            controller.changes_its_tools().await;
+            controller.lists(json!([a_tool("good")])).await;
+            sleep(Duration::from_millis(1)).await;
+            assert_eq!(person.uses("volume", json!({ "level": 8 })).await["success"], true);
+        });
+    }
+}
+
+/// Lines that the reference server of the TypeScript SDK has sent.
+#[test]
+fn what_the_reference_server_sends_is_understood() {
+    let lines = [
+        (
+            r#"{"result":{"content":[{"type":"text","text":"Here are 3 resource links to resources available in this server:"},{"name":"Blob Resource 1","uri":"demo://resource/dynamic/blob/1","description":"Resource 1: plaintext resource","mimeType":"text/plain","type":"resource_link"}]},"jsonrpc":"2.0","id":ID}"#,
+            "[resource_link: Blob Resource 1, Resource 1: plaintext resource, demo://resource/dynamic/blob/1, text/plain]",
+        ),
+        (
+            r#"{"result":{"content":[{"type":"text","text":"Returning resource reference for Resource 1:"},{"type":"resource","resource":{"uri":"demo://resource/dynamic/text/1","mimeType":"text/plain","text":"Resource 1: This is a plaintext resource created at 5:38:09 PM"}},{"type":"text","text":"You can access this resource using the URI: demo://resource/dynamic/text/1"}]},"jsonrpc":"2.0","id":ID}"#,
+            "Resource 1: This is a plaintext resource created at 5:38:09 PM",
+        ),
+        (
+            r#"{"result":{"content":[{"type":"resource","resource":{"uri":"demo://resource/session/a.gz","mimeType":"application/gzip","blob":"H4sIAAAAAAAAA8tIzcnJBwCGphA2BQAAAA=="}}]},"jsonrpc":"2.0","id":ID}"#,
+            "[resource: demo://resource/session/a.gz, application/gzip, 27 bytes]",
+        ),
+        (
+            r#"{"result":{"content":[{"type":"text","text":"Echo: \ud800 lone"}]},"jsonrpc":"2.0","id":ID}"#,
+            "Echo: \u{fffd} lone",
+        ),
+    ];
+    story(async |world| {
+        let (mut controller, mut person) = world.connected().await;
+        for (line, words) in lines {
+            person.calls("list_devices", json!({}));
+            let call = controller.hears_call().await;
+            controller.notifies("resources/list_changed", Value::Null).await;
+            controller.says(line.replace("ID", &call["id"].to_string())).await;
+            let reply = person.result().await;
+            assert_eq!(reply["success"], true, "{reply}");
+            assert_contains(&reply["result"], words);
+        }
+    });
+}
+
 #[test]
 fn a_list_that_takes_long_on_a_slow_line_is_waited_for() {
     story(async |world| {

@@ -11,7 +11,7 @@ pub struct Limits {
     /// Clients that are connected. One more is refused with the reason Quota exceeded, and the log says so.
     /// Default 128.
     pub connections: usize,
-    /// Open connections of nobody: before CONNECT, or being closed. One more is closed at once. Default 128.
+    /// Open connections without a client: before CONNECT, or being closed. One more is closed at once. Default 128.
     pub handshakes: usize,
     /// Time from the opening of a connection to its complete CONNECT. Default 10 s.
     pub connect_within: Duration,

@@ -265,7 +265,7 @@ impl Broker {
         self.connections.values().filter(|connection| connection.client.is_some()).count()
     }
 
-    /// Logs that somebody was turned away. Who is tries again soon, so one line speaks for some time.
+    /// Logs that somebody was turned away. Refused clients try again soon, so one line is enough for some time.
     fn tell_full(&mut self, what: fmt::Arguments<'_>) {
         if self.told_full.is_none_or(|told| self.now >= told + TELL_AGAIN) {
             self.told_full = Some(self.now);

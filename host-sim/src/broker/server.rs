@@ -131,7 +131,7 @@ impl Server {
     }
 
     /// Connects in memory. The stream is at its end from the beginning if the broker has been shut down or
-    /// has too many connections of nobody.
+    /// has too many connections that are not those of a client yet.
     pub fn connect(&self) -> DuplexStream {
         let (client, broker) = tokio::io::duplex(MEMORY_PIPE);
         self.handle.shared.serve(broker, Farewell::Drop);

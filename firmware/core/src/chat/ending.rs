@@ -233,7 +233,7 @@ impl Ending<'_> {
 
     /// Writes the members of the reply into the open object: `content`, `service`, `model`, `tool_calls` and perhaps
     /// `max_iterations_reached`. If the turn failed: `success`, `error`, `error_type`, `message` and `tool_calls`; if it was
-    /// the model that gave no answer, also `content`, `service` and `model`, as for every reply of a model.
+    /// the model that gave no answer, or if tools were called, also `content`, `service` and `model`, as for every reply.
     ///
     /// `history` is that of the turn, before another one begins. Texts that are too long are cut and marked; calls that do
     /// not fit at all are counted in `tool_calls_left_out`. `reserved` bytes are left for the caller.
@@ -245,7 +245,8 @@ impl Ending<'_> {
             out.field("error", format_args!("{}", FailureText { failed, settings }));
             out.field("error_type", failed.error_type());
             let is_models = matches!(failed, TurnFailure::NoAnswer { .. });
-            texts = [Some("message"), is_models.then_some("content")];
+            let has_done = count > 0;
+            texts = [Some("message"), (is_models || has_done).then_some("content")];
         }
         let service = settings.provider.name();
         let room = out.room().saturating_sub(reserved + service.len() + settings.model.len() + 128);

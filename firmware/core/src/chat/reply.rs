@@ -121,13 +121,21 @@ impl Display for ModelText<'_> {
 /// in the prompt, so that the text has only its end. A thought without an end is all there is.
 fn after_thoughts<I: Iterator<Item = char> + Clone>(text: I) -> Option<impl Iterator<Item = char>> {
     const BEGIN: &str = "<think>";
-    let (mut begin, mut end) = (Tag::new(BEGIN), Tag::new("</think>"));
+    const END: &str = "</think>";
+    let (mut begin, mut end) = (Tag::new(BEGIN), Tag::new(END));
     let (mut said, mut rest) = (None, text);
     // Since the last thought.
     let (mut is_thought, mut visible) = (false, 0);
+    // Characters of the current line that can be seen.
+    let mut on_line = 0;
     while let Some(next) = rest.next() {
         visible += usize::from(!next.is_whitespace());
         let (begins, ends) = (begin.is_complete_with(next), end.is_complete_with(next));
+        on_line = if next == '\n' { 0 } else { on_line + usize::from(!next.is_whitespace()) };
+        // Words before it and a space behind it: it is mentioned.
+        let is_mention = |next: char| next.is_ascii_punctuation() && next != '<' || next == ' ';
+        let is_mentioned = || on_line > END.len() && rest.clone().next().is_some_and(is_mention);
+        let ends = ends && (is_thought || !is_mentioned());
         if ends {
             (is_thought, visible) = (false, 0);
             said = Some(rest.clone());

@@ -174,7 +174,10 @@ impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
                     self.log
                 )
             }
-            Some(_) => warn!("{}: the broker refused a message; check its access rules", self.log),
+            Some(_) => warn!(
+                "{}: the broker refused a message; check its access rules, and whether a queue of its is full",
+                self.log
+            ),
         }
         Ok(())
     }

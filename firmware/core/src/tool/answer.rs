@@ -186,10 +186,15 @@ impl Display for ContentText<'_> {
 
 /// Writes a text, or in brackets what it is instead.
 fn write_item(item: Value<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let resource = item.get("resource").unwrap_or(item);
-    let text = |name| resource.get(name).and_then(|text| text.as_text());
+    let resource = item.get("resource");
+    let text = |name| resource.unwrap_or(item).get(name).and_then(|text| text.as_text());
     if let Some(text) = text("text") {
-        return write!(f, "{text}");
+        write!(f, "{text}")?;
+        if resource.is_none() {
+            return Ok(());
+        }
+        // Where it is from.
+        f.write_str("\n")?;
     }
     let Some(kind) = item.get("type").and_then(|kind| kind.as_text()) else {
         return f.write_str(item.text());

@@ -217,6 +217,12 @@ impl Call<'_, '_> {
 
     async fn controller<H: Handlers>(&mut self, handlers: &H) -> Result<Success, CallFailure> {
         let Self { registry, name, arguments, .. } = *self;
+        if registry.absence().is_none() && !registry.offers(name) {
+            let words = format_args!(
+                "'{name}' is a tool of the controller's that the hub had to leave out; nothing was sent"
+            );
+            return Err(Failure::new(ErrorType::Unavailable, words).into());
+        }
         let compose = |params: &mut Writer<'_>| {
             let composed = registry.look(name, |tool| {
                 params.object(|params| {

@@ -24,5 +24,5 @@ pub use execute::{Execution, Handlers, execute};
 pub use format::{Format, is_listed};
 pub use names::{TooMany, normalise};
 pub use outcome::{ErrorType, Failure, Success};
-pub use registry::{Discovered, Full, LeftOut, Name, Registry};
+pub use registry::{Discovered, Full, LeftOut, Listed, Name, Registry};
 pub use set::{ToolNames, ToolSet};

@@ -82,6 +82,8 @@ struct Contents {
     prefix: Prefix,
     /// Why tools may be missing, for a person. The controller is away then, and its tools only keep their names.
     absence: Option<&'static str>,
+    /// A tool of the list that is being received had no room.
+    lacked_room: bool,
 }
 
 #[derive(Debug)]
@@ -92,7 +94,25 @@ enum Entry {
         hints: Hints,
         /// Not in the list that is being received, so far.
         is_old: bool,
+        /// Left out. It only keeps its name from being that of one of the hub's own tools.
+        is_reserved: bool,
     },
+}
+
+/// A list of the controller's tools that is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// How many of its tools can be called.
+    pub tools: usize,
+    /// Tools of the list before took the room of some that were left out. They are gone now: receiving the list again helps.
+    has_room_now: bool,
+}
+
+impl Listed {
+    /// Whether there would be room for more of its tools if it were received again.
+    pub const fn is_worth_repeating(&self) -> bool {
+        self.has_room_now
+    }
 }
 
 type Prefix = heapless::String<{ limits::TOOL_PREFIX }>;
@@ -106,6 +126,7 @@ impl Registry {
                 texts: TextArena::new(),
                 prefix: Prefix::new(),
                 absence: None,
+                lacked_room: false,
             }),
         }
     }
@@ -177,6 +198,7 @@ impl Registry {
     /// A list of the controller's tools begins. The old ones stay until it is complete.
     pub fn list_begins(&self) {
         self.change(|contents| {
+            contents.lacked_room = false;
             for entry in &mut contents.tools {
                 if let Entry::Controllers { is_old, .. } = entry {
                     *is_old = true;
@@ -190,14 +212,22 @@ impl Registry {
         self.change(|contents| contents.learn(tool)).unwrap_or(Err(LeftOut::Count))
     }
 
-    /// The list is complete: what was not in it is gone. Returns how many tools the controller has.
-    pub fn list_ends(&self) -> usize {
+    /// A tool of the list is left out: whoever calls it must not reach one of the hub's own.
+    pub fn reserve(&self, name: Text<'_>) {
+        self.change(|contents| contents.reserve(name));
+    }
+
+    /// The list is complete: what was not in it is gone.
+    pub fn list_ends(&self) -> Listed {
         self.change(|contents| {
             contents.absence = None;
-            contents.evict_old();
-            contents.tools.iter().filter(|entry| matches!(entry, Entry::Controllers { .. })).count()
+            let before = contents.tools.len();
+            contents.tools.retain(|entry| !matches!(entry, Entry::Controllers { is_old: true, .. }));
+            let has_room_now = contents.lacked_room && contents.tools.len() < before;
+            let is_callable = |entry: &&Entry| matches!(entry, Entry::Controllers { is_reserved: false, .. });
+            Listed { tools: contents.tools.iter().filter(is_callable).count(), has_room_now }
         })
-        .unwrap_or_default()
+        .unwrap_or(Listed { tools: 0, has_room_now: false })
     }
 
     /// The controller is gone, and its tools are offered no more; `absence` says so to a person. Their names stay its own
@@ -270,7 +300,10 @@ impl Contents {
     }
 
     const fn is_offered(&self, entry: &Entry) -> bool {
-        matches!(entry, Entry::Own(_)) || self.absence.is_none()
+        match entry {
+            Entry::Own(_) => true,
+            Entry::Controllers { is_reserved, .. } => !*is_reserved && self.absence.is_none(),
+        }
     }
 
     fn offered(&self) -> impl Iterator<Item = &Entry> {
@@ -317,13 +350,13 @@ impl Contents {
         };
         if let Some(index) = self.position(&name) {
             match self.tools.get_mut(index) {
-                Some(Entry::Controllers { texts, is_old, hints }) => {
+                Some(Entry::Controllers { texts, is_old, hints, is_reserved }) => {
                     let [_, description, old_schema] = self.texts.get(texts);
                     let same = tool.description == *description;
                     if !*is_old {
                         warn!("tools: {} was registered before; the new one takes its place", name.as_str());
                     }
-                    if same && old_schema == schema {
+                    if same && old_schema == schema && !*is_reserved {
                         *hints = tool.hints;
                         *is_old = false;
                         return Ok(());
@@ -334,10 +367,9 @@ impl Contents {
                 _ => return Err(LeftOut::Taken),
             }
         }
+        // Tools of the list before may take up the room. They stay until this one is complete: they may be on it.
         if self.tools.len() == limits::TOOLS {
-            self.evict_old();
-        }
-        if self.tools.len() == limits::TOOLS {
+            self.lacked_room = true;
             return Err(LeftOut::Count);
         }
         log_unknown_keywords(&name, schema);
@@ -345,22 +377,37 @@ impl Contents {
             let describe = |room: &mut [u8]| Some(tool.description.decode_into(room)?.len());
             texts.add(&name, describe, schema)
         };
-        let texts = match add(&mut self.texts) {
-            Some(texts) => texts,
-            None => {
-                // Old tools and gaps may take up the room.
-                self.evict_old();
-                self.compact();
-                add(&mut self.texts).ok_or(LeftOut::Texts)?
-            }
-        };
-        let entry = Entry::Controllers { texts, hints: tool.hints, is_old: false };
+        let mut texts = add(&mut self.texts);
+        if texts.is_none() {
+            // Gaps may take up the room.
+            self.compact();
+            texts = add(&mut self.texts);
+        }
+        self.lacked_room |= texts.is_none();
+        let texts = texts.ok_or(LeftOut::Texts)?;
+        let entry = Entry::Controllers { texts, hints: tool.hints, is_old: false, is_reserved: false };
         self.tools.push(entry).map_err(|_| LeftOut::Count)
     }
 
-    /// Evicts the controller's tools that are not in its list, or not yet.
-    fn evict_old(&mut self) {
-        self.tools.retain(|entry| !matches!(entry, Entry::Controllers { is_old: true, .. }));
+    fn reserve(&mut self, name: Text<'_>) {
+        let Some(name) = name.decode::<{ limits::TOOL_NAME }>() else { return };
+        if let Some(index) = self.position(&name) {
+            match self.tools.get_mut(index) {
+                // It was left out before.
+                Some(Entry::Controllers { is_old, is_reserved: true, .. }) => *is_old = false,
+                // It could be called before, and is another one now.
+                Some(Entry::Controllers { is_reserved, is_old, .. }) => {
+                    (*is_reserved, *is_old) = (true, false)
+                }
+                _ => {}
+            }
+        } else if self.find(&name).is_some()
+            && let Some(texts) = self.texts.add(&name, |_| Some(0), "")
+        {
+            let hints = Hints::default();
+            // Without room the hub's own tool keeps the name.
+            let _ = self.tools.push(Entry::Controllers { texts, hints, is_old: false, is_reserved: true });
+        }
     }
 
     fn compact(&mut self) {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// How long a question may take, from the start of the hub.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// How long a line waits for the controller to be ready: all quick attempts, and some time for each.
+/// How long a line waits for the controller to be ready: the quick attempts, and the time in which a slow program starts.
 pub(crate) const CONTROLLER_PATIENCE: Duration = Duration::from_secs(25);
 
 /// What a line is, by its looks.
@@ -22,7 +22,8 @@ pub(crate) const CONTROLLER_PATIENCE: Duration = Duration::from_secs(25);
 enum Line<'a> {
     /// `{json}`: a request to call a tool, as it is sent.
     Request,
-    /// `NAME {json}`: a call, whether or not there is such a tool. What stands in braces may be no JSON.
+    /// `NAME {json}`, or a name as nobody says it, `list_devices`: a call, whether or not there is such a tool. What stands in
+    /// braces may be no JSON.
     Call { name: &'a str, arguments: &'a str },
     /// One word: a call without arguments if it names a tool, else talk.
     Word(&'a str),
@@ -40,6 +41,7 @@ impl<'a> Line<'a> {
             Some((name, arguments)) if is_name(name.trim_end()) => {
                 Self::Call { name: name.trim_end(), arguments }
             }
+            None if is_name(text) && text.contains('_') => Self::Call { name: text, arguments: "{}" },
             None if is_name(text) => Self::Word(text),
             _ => Self::Talk,
         }
@@ -175,6 +177,7 @@ mod tests {
             ("{}", Line::Request),
             ("{\"name\":", Line::Request),
             ("datetime", Line::Word("datetime")),
+            ("list_devices", call("list_devices", "{}")),
             ("datetime?", Line::Talk),
             ("turn on {the light}", Line::Talk),
             ("@status {x}", Line::Talk),

@@ -175,12 +175,19 @@ fn said(text: &str) -> &str {
     let mut rest = text;
     loop {
         let is_open = rest.trim_start().starts_with("<think>");
-        let end = rest.find("</think>");
-        let is_closed = end.is_some_and(|end| !rest[..end].contains("<think>"));
+        let here = text.len() - rest.len();
+        let is_mentioned = |end: usize| {
+            let line = text[..here + end].rsplit('\n').next().unwrap();
+            let after = rest[end + "</think>".len()..].chars().next();
+            !line.trim().is_empty() && after.is_some_and(|after| " />".contains(after))
+        };
+        let ends = || rest.match_indices("</think>").map(|(end, _)| end);
+        let closed = ends().find(|end| !is_mentioned(*end)).filter(|end| !rest[..*end].contains("<think>"));
+        let end = if is_open { ends().next() } else { closed };
         match end {
             None if is_open => return "",
-            Some(end) if is_open || is_closed => rest = rest[end + "</think>".len()..].trim_start(),
-            _ => return rest,
+            Some(end) => rest = rest[end + "</think>".len()..].trim_start(),
+            None => return rest,
         }
     }
 }

@@ -17,7 +17,7 @@
 
 mod state;
 
-use self::state::{Kind, List, Position, State, StringState};
+use self::state::{List, Position, Root, State, StringState};
 use crate::limits;
 use crate::text::{MARK, replace_invalid};
 
@@ -88,28 +88,28 @@ impl Condenser {
     /// Replaces what is not UTF-8 by question marks, unless the text is neither an object nor an array: a name in another
     /// encoding is no reason to lose an answer.
     pub fn mend(&mut self) {
-        if self.state.kind != Kind::Plain {
+        if self.state.root != Root::Plain {
             replace_invalid(self.kept.get_mut(..self.length).unwrap_or_default());
         }
     }
 
     /// Whether there was nothing but white space.
     pub fn is_blank(&self) -> bool {
-        self.state.kind == Kind::Blank
+        self.state.root == Root::Blank
     }
 
     /// Takes the next byte. Returns whether an [`item`](Self::item) of the list ends with it, which is an object or array.
     pub fn push(&mut self, byte: u8) -> bool {
         self.drop_item();
         self.state.total = self.state.total.saturating_add(1);
-        match (self.state.kind, byte) {
-            (Kind::Blank, b' ' | b'\t' | b'\r') | (Kind::Plain, _) => {}
-            (Kind::Blank, b'{') => self.state.kind = Kind::Object,
-            (Kind::Blank, b'[') => self.state.kind = Kind::Batch,
-            (Kind::Blank, _) => self.state.kind = Kind::Plain,
+        match (self.state.root, byte) {
+            (Root::Blank, b' ' | b'\t' | b'\r') | (Root::Plain, _) => {}
+            (Root::Blank, b'{') => self.state.root = Root::Object,
+            (Root::Blank, b'[') => self.state.root = Root::Batch,
+            (Root::Blank, _) => self.state.root = Root::Plain,
             _ => {}
         }
-        if let Kind::Blank | Kind::Plain = self.state.kind {
+        if let Root::Blank | Root::Plain = self.state.root {
             self.state.is_cut |= !self.keep(byte, limits::LINE);
             return false;
         }

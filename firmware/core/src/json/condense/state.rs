@@ -7,7 +7,7 @@ use super::SHALLOW;
 pub(super) struct State {
     /// How many bytes have come.
     pub(super) total: usize,
-    pub(super) kind: Kind,
+    pub(super) root: Root,
     pub(super) depth: usize,
     /// One bit for each open bracket, the innermost last: whether it opened an object.
     pub(super) objects: u64,
@@ -33,7 +33,7 @@ pub(super) struct State {
 
 /// What the text is, as far as its first byte shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum Root {
     /// There was nothing but white space.
     Blank,
     /// Neither an object nor an array. It is kept as it is.
@@ -85,7 +85,7 @@ pub(super) enum Position {
 impl State {
     pub(super) const NEW: Self = Self {
         total: 0,
-        kind: Kind::Blank,
+        root: Root::Blank,
         depth: 0,
         objects: 0,
         string: StringState::Outside,
@@ -103,7 +103,7 @@ impl State {
 
     /// How deep a member of this depth is in its message; those of the message itself are at 1.
     pub(super) fn level(&self) -> usize {
-        self.depth.saturating_sub(usize::from(self.kind == Kind::Batch))
+        self.depth.saturating_sub(usize::from(self.root == Root::Batch))
     }
 
     /// Whether an item of the list is the current one.

@@ -89,9 +89,8 @@ impl Client {
         if more.is_some() {
             warn!("controller: its list of tools goes on too long; the rest is left out");
         }
-        let is_stale = listing.is_stale;
         self.ready(now, registry);
-        if is_stale {
+        if self.listing.is_stale {
             self.list_again(now);
         }
     }
@@ -111,7 +110,9 @@ impl Client {
 
     /// The list is complete.
     fn ready(&mut self, now: Instant, registry: &Registry) {
-        self.controller.tools = registry.list_ends();
+        let listed = registry.list_ends();
+        self.controller.tools = listed.tools;
+        self.listing.is_stale |= listed.is_worth_repeating();
         self.controller.left_out = self.listing.left_out;
         if !self.is_listed {
             self.news = Some(News::Ready { attempt: self.attempt, is_doubtful: self.short_lives > 0 });
@@ -154,6 +155,7 @@ fn register(tool: Value<'_>, is_cut: bool, registry: &Registry) -> bool {
         _ => registry.learn(discovered),
     };
     if let Err(why) = registered {
+        registry.reserve(name);
         let name = name.excerpt::<{ limits::QUOTE }>();
         warn!("controller: its tool {} is left out: {}", name.as_str(), why.text());
     }
