@@ -65,7 +65,9 @@ fn a_list_of_any_length_is_taken_tool_by_tool() {
             }
             assert_eq!(first_left_out.is_some(), left_out > 0);
             if let Some(name) = first_left_out {
-                assert_refused(&person.uses(name, json!({})).await, "not_found", "");
+                let reply = person.uses(name, json!({})).await;
+                assert_refused(&reply, "not_found", "");
+                assert_contains(&reply["message"], "had to leave out some of the controller's tools");
             }
             person.calls("browser_action_3", json!({}));
             controller.serves("done").await;

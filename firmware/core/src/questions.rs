@@ -186,6 +186,20 @@ impl Questions {
         self.pending.fail(|progress| matches!(progress, Progress::Queued).then_some(Unanswered::Offline));
     }
 
+    /// The broker rejected something as too large that can only have been a question. With several it is not known which
+    /// one, and all of them wait on.
+    pub(crate) fn rejected(&self) {
+        let count = Cell::new(0);
+        self.pending.fail(|progress| {
+            count.set(count.get() + u8::from(matches!(progress, Progress::Sent(_))));
+            None
+        });
+        if count.get() == 1 {
+            let why = Unanswered::LongQuestion;
+            self.pending.fail(|progress| matches!(progress, Progress::Sent(_)).then_some(why));
+        }
+    }
+
     /// Waits until a question is queued.
     pub(crate) async fn due(&self) {
         self.pending.due().await;

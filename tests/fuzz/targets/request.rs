@@ -70,10 +70,9 @@ impl<'a> Request<'a> {
             Some(topic)
                 if !topic.is_empty()
                     && !topic.contains(['+', '#', '\0'])
-                    && topic.len() <= RESPONSE_TOPIC
-                    && self.correlation.is_none_or(|data| data.len() <= CORRELATION) =>
+                    && topic.len() <= RESPONSE_TOPIC =>
             {
-                (topic.into(), self.correlation)
+                (topic.into(), self.correlation.filter(|data| data.len() <= CORRELATION))
             }
             _ if usual.len() > RESPONSE_TOPIC => (format!("{BASE}response/unknown"), None),
             _ => (usual, None),
@@ -131,10 +130,11 @@ fn check(request: &Request<'_>, reply: &[u8]) {
     match transaction.filter(|value| value.text().len() <= TRANSACTION) {
         // In a cut request the hub has not seen it.
         Some(_) if request.payload.len() > REQUEST => {}
-        Some(value) => assert_eq!(
-            serde_json::from_str::<serde_json::Value>(value.text()).ok(),
-            reply.get("transaction").cloned()
-        ),
+        Some(value) => match serde_json::from_str::<serde_json::Value>(value.text()) {
+            Ok(value) => assert_eq!(reply.get("transaction"), Some(&value)),
+            // Half a surrogate pair, which is mended.
+            Err(_) => assert!(reply.get("transaction").is_some()),
+        },
         None => assert!(reply.get("transaction").is_none()),
     }
 }

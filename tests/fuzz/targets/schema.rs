@@ -64,8 +64,10 @@ fn has_plain_numbers(value: Value<'_>) -> bool {
 }
 
 fn compare(schema: &str, value: &str, valid: bool) {
-    let parse = |text| serde_json::from_str::<Json>(text).expect("JSON for both");
-    if let Ok(oracle) = jsonschema::draft202012::new(&parse(schema)) {
-        assert_eq!(valid, oracle.is_valid(&parse(value)), "{value} against {schema}");
+    // The oracle does not read half a surrogate pair.
+    let parse = |text| serde_json::from_str::<Json>(text);
+    let (Ok(schema), Ok(value)) = (parse(schema), parse(value)) else { return };
+    if let Ok(oracle) = jsonschema::draft202012::new(&schema) {
+        assert_eq!(valid, oracle.is_valid(&value), "{value} against {schema}");
     }
 }

@@ -126,7 +126,7 @@ impl Display for TurnFailure<'_> {
                 Unanswered::Busy => "as many questions as can be are waiting for a model",
                 Unanswered::Silent => "no relay answered in time",
                 Unanswered::LongQuestion | Unanswered::LongAnswer(_) => {
-                    "the question is larger than the hub can send"
+                    "the question is larger than the hub can send, or than the broker takes"
                 }
             }),
             Self::NoAnswer { finish: FinishReason::Stop, .. } => {

@@ -135,12 +135,17 @@ impl<'a> Publisher<'a> {
     async fn publish_replies<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
         let replies = &mut self.intake.replies;
         // Acknowledgements come one by one, so the only one that is done is the one that was rejected.
-        if connection.take_rejected_size()
-            && let Some(slot) = replies.next_done(|op| !connection.is_pending(op))
-            && let Some(job) = self.parts.slots.job(slot).await
-        {
-            replies.set(slot, ReplyState::Free);
-            Self::refuse_for_broker(connection, &job, None).await?;
+        if connection.take_rejected_size() {
+            match replies.next_done(|op| !connection.is_pending(op)) {
+                Some(slot) => {
+                    if let Some(job) = self.parts.slots.job(slot).await {
+                        replies.set(slot, ReplyState::Free);
+                        Self::refuse_for_broker(connection, &job, None).await?;
+                    }
+                }
+                // Events and notices are short.
+                None => self.parts.questions.rejected(),
+            }
         }
         replies.acknowledged(|op| !connection.is_pending(op));
         while let Some(slot) = replies.next_written() {

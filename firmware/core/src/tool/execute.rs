@@ -217,7 +217,7 @@ impl Call<'_, '_> {
 
     async fn controller<H: Handlers>(&mut self, handlers: &H) -> Result<Success, CallFailure> {
         let Self { registry, name, arguments, .. } = *self;
-        if registry.absence().is_none() && !registry.offers(name) {
+        if registry.is_left_out(name) {
             let words = format_args!(
                 "'{name}' is a tool of the controller's that the hub had to leave out; nothing was sent"
             );

@@ -84,6 +84,8 @@ struct Contents {
     absence: Option<&'static str>,
     /// A tool of the list that is being received had no room.
     lacked_room: bool,
+    /// Some of the controller's tools are left out.
+    has_left_out: bool,
 }
 
 #[derive(Debug)]
@@ -127,6 +129,7 @@ impl Registry {
                 prefix: Prefix::new(),
                 absence: None,
                 lacked_room: false,
+                has_left_out: false,
             }),
         }
     }
@@ -180,6 +183,12 @@ impl Registry {
         contents.is_ok_and(|contents| contents.find(name).is_some_and(|entry| contents.is_offered(entry)))
     }
 
+    /// Whether it is a tool of the controller's that is left out.
+    pub fn is_left_out(&self, name: &str) -> bool {
+        let is_reserved = |entry: &Entry| matches!(entry, Entry::Controllers { is_reserved: true, .. });
+        self.contents.try_borrow().is_ok_and(|contents| contents.find(name).is_some_and(is_reserved))
+    }
+
     /// How many are offered.
     pub fn len(&self) -> usize {
         self.contents.try_borrow().map_or(0, |contents| contents.offered().count())
@@ -192,13 +201,16 @@ impl Registry {
 
     /// Why a tool may be missing, for a person.
     pub fn absence(&self) -> Option<&'static str> {
-        self.contents.try_borrow().ok()?.absence
+        let contents = self.contents.try_borrow().ok()?;
+        let left_out = "The hub had to leave out some of the controller's tools; its log names them.";
+        contents.absence.or(contents.has_left_out.then_some(left_out))
     }
 
     /// A list of the controller's tools begins. The old ones stay until it is complete.
     pub fn list_begins(&self) {
         self.change(|contents| {
             contents.lacked_room = false;
+            contents.has_left_out = false;
             for entry in &mut contents.tools {
                 if let Entry::Controllers { is_old, .. } = entry {
                     *is_old = true;
@@ -390,6 +402,7 @@ impl Contents {
     }
 
     fn reserve(&mut self, name: Text<'_>) {
+        self.has_left_out = true;
         let Some(name) = name.decode::<{ limits::TOOL_NAME }>() else { return };
         if let Some(index) = self.position(&name) {
             match self.tools.get_mut(index) {

@@ -1,6 +1,6 @@
 //! A person at a prompt, or one question from a script.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 
 use host_sim::caller::{wait_for_controller, watch};
 use host_sim::hub::Settings;
@@ -21,13 +21,18 @@ use crate::wrap::for_terminal;
 /// What is understood here, not by the hub; the last two only with a simulated controller.
 const COMMANDS: [&str; 6] = ["help", "tools", "quit", "exit", "unplug", "plug"];
 
+/// Prints a line on stdout. Whoever reads it may have left, as `head` does.
+fn print(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
 /// One question: the reply on stdout. Returns the exit status.
 pub(crate) async fn once(network: Network, settings: &Settings, options: &Options, text: &str) -> i32 {
     // The question may be for the controller. One that is not there within this time is not waited for.
     let _ = wait_for_controller(network.clone(), settings, line::CONTROLLER_PATIENCE).await;
     match line::say(network, settings, options, text).await {
         Ok(reply) => {
-            println!("{reply}");
+            print(&reply);
             show_example(&reply);
             let succeeded =
                 serde_json::from_str::<Value>(&reply).is_ok_and(|reply| reply["success"] != false);
@@ -115,7 +120,7 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
             }
             "help" | "?" => eprintln!("{}", help(options)),
             "tools" => match line::names(network.clone(), settings).await {
-                Ok(names) => println!("{}", names.join("\n")),
+                Ok(names) => print(&names.join("\n")),
                 Err(error) => eprintln!("sim: {error}"),
             },
             _ => {
@@ -123,8 +128,8 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
                 match with_progress(network.clone(), settings, saying).await {
                     Ok(reply) => {
                         match std::io::stdout().is_terminal() {
-                            true => println!("{}", for_terminal(&words(&reply))),
-                            false => println!("{reply}"),
+                            true => print(&for_terminal(&words(&reply))),
+                            false => print(&reply),
                         }
                         show_example(&reply);
                     }
