@@ -127,6 +127,17 @@ fn an_arrow_brings_the_last_line_back_also_in_the_next_run() {
 }
 
 #[test]
+fn lines_that_are_typed_ahead_are_all_read() {
+    let mut terminal = Terminal::start(&["--llm", "none"]);
+    terminal.types("echo {\"n\":1}\recho {\"n\":2}\recho {\"n\":3}\r");
+    for number in 1..=3 {
+        terminal.shows(&format!("{{\"echo\":{{\"n\":{number}}}}}"), 1);
+    }
+    terminal.types("quit\r");
+    assert_eq!(terminal.ends(), Some(0));
+}
+
+#[test]
 fn a_line_of_the_log_leaves_what_is_being_typed_alone() {
     let mut terminal = Terminal::start(&["--llm", "none", "--link", "exec:sleep 1"]);
     terminal.types("echo {\"text\":");
