@@ -205,6 +205,16 @@ impl Display for Ending<'_> {
     }
 }
 
+/// What the person hears, however long it is.
+struct Words<'a>(&'a Ending<'a>, &'a History);
+
+impl Display for Words<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(ending, history) = self;
+        ending.write_words(history, usize::MAX, f)
+    }
+}
+
 impl Ending<'_> {
     /// Writes what the person hears, in at most `room` bytes of a JSON string. If the model has no answer, what was done
     /// in the turn comes first: whoever hears only that something went wrong would order it again.
@@ -233,22 +243,27 @@ impl Ending<'_> {
 
     /// Writes the members of the reply into the open object: `content`, `service`, `model`, `tool_calls` and perhaps
     /// `max_iterations_reached`. If the turn failed: `success`, `error`, `error_type`, `message` and `tool_calls`; if it was
-    /// the model that gave no answer, or if tools were called, also `content`, `service` and `model`, as for every reply.
+    /// the model that gave no answer, or if tools were called and there is room, also `content`, `service` and `model`, as for every reply.
     ///
     /// `history` is that of the turn, before another one begins. Texts that are too long are cut and marked; calls that do
     /// not fit at all are counted in `tool_calls_left_out`. `reserved` bytes are left for the caller.
     pub fn write(&self, settings: &TurnSettings, history: &History, reserved: usize, out: &mut Writer<'_>) {
         let count = history.calls().count();
+        let service = settings.provider.name();
         let mut texts = [None, Some("content")];
         if let Self::Failed(failed) = self {
             out.field("success", false);
             out.field("error", format_args!("{}", FailureText { failed, settings }));
             out.field("error_type", failed.error_type());
             let is_models = matches!(failed, TurnFailure::NoAnswer { .. });
-            let has_done = count > 0;
-            texts = [Some("message"), (is_models || has_done).then_some("content")];
+            // A second time only if the calls have room beside them.
+            let fits_twice = || {
+                let words = 2 * Measure::Escaped.length(&Words(self, history));
+                words + count * limits::CALL_LEAST + service.len() + settings.model.len() + 160
+                    <= out.room().saturating_sub(reserved)
+            };
+            texts = [Some("message"), (is_models || count > 0 && fits_twice()).then_some("content")];
         }
-        let service = settings.provider.name();
         let room = out.room().saturating_sub(reserved + service.len() + settings.model.len() + 128);
         // The calls may take up to half of the space from a long text.
         let room = room - (count * limits::CALL_LEAST).min(room / 2);
