@@ -8,7 +8,7 @@ pub fn on() -> Value {
     json!({ "device_name": "Switch One", "command": "on" })
 }
 
-/// spec: gateway-27, gateway-32, params-01, params-06
+/// spec: gateway-02, gateway-27, gateway-32, params-01, params-06
 #[test]
 fn names_are_the_controllers_when_they_reach_it_and_both_forms_are_logged() {
     story(async |world| {
