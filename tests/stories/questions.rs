@@ -22,6 +22,7 @@ fn two_questions_at_once_both_have_all_tools() {
             person.reply().await;
         }
         assert_eq!(counts, [hub_core::tools::TOOLS.len() + 10; 2]);
+        assert_not_logged("has no room for all tools");
         assert_not_logged("no room for all tools");
     });
 }

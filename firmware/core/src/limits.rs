@@ -183,7 +183,8 @@ pub const RECONNECT_SETTLED: Duration = Duration::from_secs(30);
 pub const REDELIVERIES: usize = 8;
 
 /// What is kept of a line from the controller: one tool of a list, or a result. Lines may be longer; of those, what does not
-/// fit is left out. Real tools take up to 5 KB, and of a result a reply takes [`REPLY`] bytes.
+/// fit is left out. Most real tools take less than 6 KB, and one that does not fit is not offered. Of a result a reply takes
+/// [`REPLY`] bytes.
 pub const LINE: usize = 8 * 1024;
 
 /// Nesting in a line from the controller; what is deeper is left out. Less than [`JSON_DEPTH`], since the hub puts results

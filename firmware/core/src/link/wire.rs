@@ -12,7 +12,7 @@ use super::report::{LastNotice, Recent, report};
 use super::retries::Retries;
 use super::rpc::{self, Incoming, Outgoing, call_pieces};
 use super::status::Loss;
-use crate::json::{Overflow, Value};
+use crate::json::Overflow;
 use crate::limits;
 use crate::log::{debug, warn};
 use crate::notice::Notices;
@@ -129,9 +129,9 @@ impl<W: Write> Wire<'_, W> {
             select3(next_piece(&mut lines, rx), Timer::at(self.client.deadline()), port.calls.due()).await;
         match received {
             Either3::First(Ok(Piece::Tool)) => {
-                let Message { text, is_cut, .. } = lines.current();
-                let tool = Value::parse(text).ok();
-                self.client.listed_tool(Instant::now(), tool, is_cut, self.resources.registry);
+                let tool = lines.current();
+                let value = tool.value().ok();
+                self.client.listed_tool(Instant::now(), value, tool.is_cut, self.resources.registry);
                 LineEvent::Nothing
             }
             Either3::First(Ok(Piece::Line)) => self.read(lines.current()).await,
@@ -144,7 +144,7 @@ impl<W: Write> Wire<'_, W> {
     async fn read(&mut self, line: Message<'_>) -> LineEvent {
         let Resources { port, registry, .. } = *self.resources;
         let mut answers = Vec::new();
-        let Ok(value) = Value::parse(line.text) else {
+        let Ok(value) = line.value() else {
             // Nobody should wait for an answer that has come, even if it cannot be read.
             let answer = rpc::broken_answer(line.text).filter(|id| port.calls.sent(*id).is_some());
             answers.extend(answer);

@@ -74,7 +74,7 @@ impl Answer<'_> {
 
 /// Writes a text as far as the reply has room for it. Returns whether that is all.
 fn write_words(words: &dyn Display, reply: &mut Writer<'_>) -> bool {
-    // Once for what follows it, and once for the end of the reply.
+    // With its quotes, and with what follows it.
     let room = reply.room().saturating_sub(EPILOGUE + 2);
     reply.string(|out| Measure::Escaped.write(words, room, out));
     Measure::Escaped.length(words) <= room

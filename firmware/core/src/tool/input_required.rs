@@ -16,7 +16,8 @@ pub(super) struct InputRequired<'a>(pub(super) Value<'a>);
 impl InputRequired<'_> {
     /// What the person and the model hear.
     pub(super) fn write_guidance(&self, reply: &mut Writer<'_>) {
-        reply.field("message", format_args!("{}", Marked(self, limits::OUTCOME_TEXT)));
+        reply.key("message");
+        reply.string(|out| Measure::Escaped.write_marked(self, limits::OUTCOME_TEXT, "…", out));
         reply.field("instruction", INSTRUCTION);
     }
 }
@@ -41,14 +42,5 @@ impl fmt::Display for InputRequired<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// A text in at most so many bytes of a JSON string, with a mark where it is cut.
-struct Marked<'a>(&'a dyn fmt::Display, usize);
-
-impl fmt::Display for Marked<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Measure::Escaped.write_marked(self.0, self.1, "…", f)
     }
 }
