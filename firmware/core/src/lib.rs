@@ -36,8 +36,9 @@
 //!
 //! | module | one noun |
 //! | --- | --- |
-//! | [`limits`], `log`, [`platform`], [`config`] | every capacity with its reason; the log macros; what a board brings; what a hub is started with |
-//! | [`text`], [`json`] | cutting and escaping text; a borrowed view of JSON text, and a writer into a fixed buffer |
+//! | [`limits`], `log`, [`text`] | every capacity with its reason; the log macros; cutting and escaping text |
+//! | [`platform`], [`boot`], [`config`] | what a board brings; why the hub started; what a hub is started with |
+//! | [`json`] | a borrowed view of JSON text, and a writer into a fixed buffer |
 //! | [`math`], [`schema`] | an arithmetic evaluator; checks a value against a JSON Schema |
 //! | [`store`], [`settings`] | entries on a flash; settings declared as rows |
 //! | [`queue`], [`notice`], [`speaker`] | a queue that keeps the newest; what people should know; how loud it is said |
@@ -69,6 +70,7 @@ extern crate std;
 
 mod log;
 
+pub mod boot;
 pub mod chat;
 pub mod config;
 pub mod conversations;

@@ -369,3 +369,9 @@ pub const LEFT_OUT: usize = 640;
 
 /// The value of a setting that is not a rule. Lists of wake phrases are the longest.
 pub const SETTING: usize = 192;
+
+/// What is kept of a panic's message over a restart: a place in a source file and a sentence.
+pub const BOOT_MESSAGE: usize = 160;
+
+/// Failed starts in a row after which the hub starts in safe mode. Fewer may be a bad supply while things are plugged in.
+pub const FAILED_STARTS: u32 = 4;
