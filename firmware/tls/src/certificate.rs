@@ -18,6 +18,8 @@ pub struct Certificate<'a> {
     pub not_after: i64,
     /// Its key with the algorithm: a `SubjectPublicKeyInfo` without its outermost header.
     pub key_info: &'a [u8],
+    /// Whether it is of X.509 version 1, which has no names but the subject.
+    pub is_version_1: bool,
     /// Whether its signature is one that the hub can check.
     pub is_signature_supported: bool,
 }
@@ -46,7 +48,8 @@ impl<'a> Certificate<'a> {
         let signature = certificate.der(SEQUENCE)?.0;
         // Version 1 does not say its version.
         let mut versioned = body;
-        if versioned.der(VERSION).is_some() {
+        let is_version_1 = versioned.der(VERSION).is_none();
+        if !is_version_1 {
             body = versioned;
         }
         body.der(INTEGER)?;
@@ -59,7 +62,7 @@ impl<'a> Certificate<'a> {
         let key_info = body.der(SEQUENCE)?.0;
         let is_signature_supported =
             signature == &*alg_id::ECDSA_SHA256 || signature == &*alg_id::RSA_PKCS1_SHA256;
-        Some(Self { issuer, subject, not_before, not_after, key_info, is_signature_supported })
+        Some(Self { issuer, subject, not_before, not_after, key_info, is_version_1, is_signature_supported })
     }
 
     /// Its key, if it is one that the hub can use.

@@ -87,7 +87,6 @@ impl Verifier<'_> {
                 Some(CertificateRole::Broker) => TlsError::SelfSigned,
                 _ => TlsError::UnknownIssuer,
             },
-            Error::UnsupportedCertVersion => TlsError::OldCertificate,
             Error::CaUsedAsEndEntity => TlsError::IsCa,
             Error::InvalidSignatureForPublicKey => TlsError::BadSignature(self.bad_signature(chain, now)),
             // A signature that is not supported, or else the key that made it.
@@ -104,7 +103,10 @@ impl Verifier<'_> {
                 TlsError::NotAllowed(CertificateRole::Intermediate)
             }
             Error::MaximumPathDepthExceeded => TlsError::TooLarge,
-            _ => TlsError::Unreadable(CertificateRole::Broker),
+            _ => match role_of(&|c| c.is_version_1) {
+                Some(CertificateRole::Broker) => TlsError::OldCertificate,
+                _ => TlsError::Unreadable(CertificateRole::Broker),
+            },
         }
     }
 
