@@ -23,7 +23,6 @@
 extern crate std;
 
 mod certificate;
-mod error;
 mod handshake;
 mod hello;
 mod keys;
@@ -35,7 +34,7 @@ mod stream;
 mod verifier;
 
 pub use certificate::{Certificate, PublicKey};
-pub use error::{CertificateRole, TlsError};
+pub use hub_core::platform::{CertificateRole, TlsError};
 pub use signature::ALGORITHMS;
 pub use stream::{Memory, StreamError, TlsStream};
 pub use verifier::Verifier;

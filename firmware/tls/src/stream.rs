@@ -62,6 +62,8 @@ impl<E: Error> Error for StreamError<E> {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Io(error) => error.kind(),
+            // The broker lets the hub in and then finds that it has no certificate.
+            Self::Tls(TlsError::Alert(_)) => ErrorKind::PermissionDenied,
             Self::Tls(_) => ErrorKind::InvalidData,
         }
     }
@@ -106,6 +108,11 @@ impl<'m, S: Read + Write> TlsStream<'m, S> {
                 Err(error)
             }
         }
+    }
+
+    /// The stream below.
+    pub fn stream(&mut self) -> &mut S {
+        &mut self.stream
     }
 
     async fn shake_hands(&mut self, handshake: &mut Handshake<'_>) -> Result<(), StreamError<S::Error>> {
