@@ -3,6 +3,7 @@
 
 mod dropped;
 mod hostile;
+mod server;
 mod sessions;
 mod verdicts;
 
