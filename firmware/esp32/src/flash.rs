@@ -1,7 +1,8 @@
 //! The part of the chip's flash where the hub keeps settings, flags and documents: the partition `store`.
 //!
-//! While a page is erased, for some 50 ms, the chip runs nothing else: its code is in the same flash. The store erases
-//! one page for every few dozen changes.
+//! While the flash is written to or erased, the chip runs nothing else: its code is in the same flash. So it is done in
+//! pieces, and what waits has its turn in between. A piece of a write takes about a millisecond; a page takes some 45 ms
+//! to erase, longer than the UART's FIFO lasts, so the hub erases none while it waits for the controller.
 
 use defmt::{error, info};
 use embedded_storage_async::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
@@ -12,8 +13,10 @@ use esp_storage::{FlashStorage, FlashStorageError};
 /// Its name in `partitions.csv`.
 const LABEL: &str = "store";
 
-/// A range of the flash. Operations do not wait for anything but the flash itself, so dropping a future never cuts
-/// one short.
+/// What the flash programs in one go. Pieces begin and end where its pages do.
+const PROGRAM_PAGE: usize = 256;
+
+/// A range of the flash. Dropping the future of a write or an erase ends it between two pieces.
 pub struct Partition {
     flash: FlashStorage<'static>,
     start: u32,
@@ -83,8 +86,17 @@ impl NorFlash for Partition {
     }
 
     async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Self::Error> {
-        let at = self.locate(offset, bytes.len())?;
-        self.flash.write_nor(at, bytes)
+        let mut at = self.locate(offset, bytes.len())?;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let room = PROGRAM_PAGE - at as usize % PROGRAM_PAGE;
+            let (piece, after) = rest.split_at(room.min(rest.len()));
+            self.flash.write_nor(at, piece)?;
+            embassy_futures::yield_now().await;
+            at += piece.len() as u32;
+            rest = after;
+        }
+        Ok(())
     }
 }
 

@@ -15,22 +15,25 @@
 #![no_main]
 #![deny(clippy::mem_forget)] // Drivers release their hardware when dropped.
 
+mod boot;
 mod flash;
+mod log;
 mod net;
+mod panic;
 mod platform;
+mod port;
+mod ring;
 mod settings;
 mod uart;
 mod watchdog;
 mod wifi;
 
-use defmt::warn;
+use defmt::{info, warn};
 use embassy_executor::Spawner;
 use esp_hal::{clock::CpuClock, timer::timg::TimerGroup};
 use hub_core::{Hub, Memory, Platform};
 use hub_tcp::TcpDial;
 use static_cell::ConstStaticCell;
-// Linked for what they provide, the panic handler and the logger.
-use {esp_backtrace as _, esp_println as _};
 
 use crate::platform::Chip;
 
@@ -47,11 +50,15 @@ async fn main(spawner: Spawner) -> ! {
     let board = esp_hal::init(esp_hal::Config::default().with_cpu_clock(CpuClock::max()));
     esp_alloc::heap_allocator!(#[esp_hal::ram(reclaimed)] size: RADIO_HEAP);
     esp_rtos::start(TimerGroup::new(board.TIMG0).timer0, board.FROM_CPU_INTR0);
-    spawner.spawn(watchdog::watch(board.TIMG1).expect("spawned once"));
-
-    let line = uart::open(spawner, board.UART1, board.GPIO6, board.GPIO7, board.FROM_CPU_INTR1);
+    watchdog::arm(spawner, board.TIMG1);
+    let _report = boot::begin();
+    let _console = port::open(spawner, board.USB_DEVICE, board.UART0, board.GPIO21, board.GPIO20);
+    let pins = (board.GPIO6, board.GPIO7, board.GPIO10);
+    let line = uart::open(spawner, board.UART1, pins, board.FROM_CPU_INTR1, 115_200);
     let dial = match settings::NETWORK {
         Some(network) => {
+            info!("Wi-Fi: starting the radio");
+            port::flush_log().await;
             let stack = net::start(spawner, board.WIFI, network, Chip.seed());
             Some(TcpDial::new(stack, SOCKET.take()))
         }

@@ -1,12 +1,11 @@
-//! The chip as the hub sees it, and what happens when the firmware itself fails.
+//! The chip as the hub sees it.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use esp_hal::{delay::Delay, efuse, rng::Rng, system};
-use hub_core::{Platform, WallClock};
+use esp_hal::{efuse, rng::Rng, system};
+use hub_core::{Platform, WallClock, boot::Record};
 
-/// Time for the last log lines to leave through USB, and a pause between restarts after a fault at start-up.
-const LAST_WORDS_MILLISECONDS: u32 = 2000;
+use crate::{boot, port};
 
 /// The volume that the speaker is to have, in percent.
 static VOLUME: AtomicU8 = AtomicU8::new(50);
@@ -41,13 +40,8 @@ impl Platform for Chip {
     }
 
     fn restart(&self) {
+        boot::with(Record::restarting);
+        port::send_log_now();
         system::software_reset()
     }
-}
-
-/// Called by esp-backtrace after it has printed a panic. Restarts, since nobody may be there to pull the plug.
-#[unsafe(no_mangle)]
-extern "Rust" fn custom_halt() -> ! {
-    Delay::new().delay_millis(LAST_WORDS_MILLISECONDS);
-    system::software_reset()
 }
