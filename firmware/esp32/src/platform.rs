@@ -2,17 +2,31 @@
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use esp_hal::{efuse, rng::Rng, system};
-use hub_core::{Platform, WallClock, boot::Record};
+use esp_hal::{
+    efuse,
+    gpio::{Input, InputConfig, Pull},
+    peripherals::GPIO9,
+    rng::Rng,
+    system,
+};
+use hub_core::{Pattern, Platform, Usage, boot::Record};
 
-use crate::{boot, port};
+use crate::{boot, led, port, usage};
 
 /// The volume that the speaker is to have, in percent.
 static VOLUME: AtomicU8 = AtomicU8::new(50);
 
 /// The ESP32.
-#[derive(Clone, Copy)]
-pub struct Chip;
+pub struct Chip {
+    button: Input<'static>,
+}
+
+impl Chip {
+    /// With the button that boards have at GPIO9, which chooses the boot mode only while the chip resets.
+    pub fn new(button: GPIO9<'static>) -> Self {
+        Self { button: Input::new(button, InputConfig::default().with_pull(Pull::Up)) }
+    }
+}
 
 impl Platform for Chip {
     fn seed(&self) -> u64 {
@@ -24,11 +38,6 @@ impl Platform for Chip {
             *byte ^= address;
         }
         u64::from_le_bytes(bytes)
-    }
-
-    /// Nobody sets the clock yet.
-    fn wall_clock(&self) -> Option<WallClock> {
-        None
     }
 
     fn volume(&self) -> u8 {
@@ -43,5 +52,21 @@ impl Platform for Chip {
         boot::with(Record::restarting);
         port::send_log_now();
         system::software_reset()
+    }
+
+    fn usage(&self) -> Usage {
+        usage::usage()
+    }
+
+    fn is_button_pressed(&self) -> bool {
+        self.button.is_low()
+    }
+
+    fn indicate(&self, pattern: Pattern) {
+        led::show(pattern);
+    }
+
+    fn settled(&self) {
+        boot::with(Record::settled);
     }
 }

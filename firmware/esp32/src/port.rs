@@ -107,7 +107,7 @@ async fn write(mut output: Output) {
             Either::First(count) => {
                 let text = &chunk[..count];
                 if is_after_log {
-                    output.send(b"\n").await;
+                    output.send(b"\r\n").await;
                 }
                 output.send(text).await;
                 (is_in_line, is_after_log, silences) = (text.last() != Some(&b'\n'), false, 0);

@@ -1,0 +1,46 @@
+//! The lamp that shows how the hub is, at the pin that the setting `led.pin` names.
+
+use defmt::warn;
+use embassy_executor::Spawner;
+use embassy_futures::select::{Either, select};
+use embassy_sync::{blocking_mutex::raw::CriticalSectionRawMutex, signal::Signal};
+use embassy_time::Timer;
+use esp_hal::gpio::{AnyPin, Level, Output, OutputConfig, Pin};
+use hub_core::{Pattern, indicator};
+
+static PATTERN: Signal<CriticalSectionRawMutex, Pattern> = Signal::new();
+
+/// Lights the lamp at pin `number`, one of the board's `free` pins. High is lit.
+pub fn open(spawner: Spawner, free: impl IntoIterator<Item = AnyPin<'static>>, number: u8) {
+    match free.into_iter().find(|pin| pin.number() == number) {
+        Some(pin) => {
+            let lamp = Output::new(pin, Level::Low, OutputConfig::default());
+            spawner.spawn(blink(lamp).expect("spawned once"));
+        }
+        None => warn!("led.pin: GPIO{=u8} is no pin of this board, or in use; see firmware/esp32/src/main.rs", number),
+    }
+}
+
+/// Shows the pattern from now on, if there is a lamp.
+pub fn show(pattern: Pattern) {
+    PATTERN.signal(pattern);
+}
+
+#[embassy_executor::task]
+async fn blink(mut lamp: Output<'static>) {
+    let mut pattern = PATTERN.wait().await;
+    loop {
+        pattern = match select(PATTERN.wait(), play(&mut lamp, pattern)).await {
+            Either::First(next) => next,
+            Either::Second(()) => pattern,
+        };
+    }
+}
+
+/// Once through the pattern.
+async fn play(lamp: &mut Output<'static>, pattern: Pattern) {
+    for step in indicator::steps(pattern) {
+        lamp.set_level(if step.is_lit { Level::High } else { Level::Low });
+        Timer::after_millis(step.milliseconds.into()).await;
+    }
+}
