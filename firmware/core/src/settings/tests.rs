@@ -3,18 +3,11 @@
 use std::string::String;
 
 use super::{SETTINGS, Setting, SettingKind, find};
-use crate::config::{Broker, Config, HubId};
+use crate::config::{Broker, Config};
 use crate::json::{Value, Writer};
+use crate::platform::Credentials;
 
-const CONFIG: Config<'static> = Config {
-    id: HubId::new("hub").unwrap(),
-    target: "test",
-    broker: Broker { host: "", port: 1883, login: None },
-    tool_prefix: "hub",
-    rule: "",
-    controller_hint: "",
-    example_tools: false,
-};
+const CONFIG: Config<'static> = Config::DEFAULT;
 
 fn written(write: impl FnOnce(&mut Writer<'_>)) -> String {
     let mut buffer = [0; 1024];
@@ -26,8 +19,11 @@ fn written(write: impl FnOnce(&mut Writer<'_>)) -> String {
 
 #[test]
 fn a_config_in_a_log_has_no_password() {
-    let broker = Broker { login: Some(("ann", "hunter2")), ..CONFIG.broker };
-    for shown in [std::format!("{broker:?} {broker:#?}"), std::format!("{:?}", Config { broker, ..CONFIG })] {
+    let broker = Broker { user: "ann", password: "hunter2", ..CONFIG.broker };
+    let wifi = Credentials { ssid: "home", password: "hunter2" };
+    for shown in
+        [std::format!("{broker:?} {broker:#?}"), std::format!("{:?}", Config { broker, wifi, ..CONFIG })]
+    {
         assert!(shown.contains("ann") && !shown.contains("hunter2"), "{shown}");
     }
 }
