@@ -6,7 +6,7 @@ use embassy_futures::select::{Either, select};
 use embassy_sync::{blocking_mutex::raw::CriticalSectionRawMutex, signal::Signal};
 use embassy_time::Timer;
 use esp_hal::gpio::{AnyPin, Level, Output, OutputConfig, Pin};
-use hub_core::{Pattern, indicator};
+use hub_core::Pattern;
 
 static PATTERN: Signal<CriticalSectionRawMutex, Pattern> = Signal::new();
 
@@ -17,7 +17,10 @@ pub fn open(spawner: Spawner, free: impl IntoIterator<Item = AnyPin<'static>>, n
             let lamp = Output::new(pin, Level::Low, OutputConfig::default());
             spawner.spawn(blink(lamp).expect("spawned once"));
         }
-        None => warn!("led.pin: GPIO{=u8} is no pin of this board, or in use; see firmware/esp32/src/main.rs", number),
+        None => warn!(
+            "led.pin: GPIO{=u8} is no pin of this board, or in use; see firmware/esp32/src/main.rs",
+            number
+        ),
     }
 }
 
@@ -39,8 +42,15 @@ async fn blink(mut lamp: Output<'static>) {
 
 /// Once through the pattern.
 async fn play(lamp: &mut Output<'static>, pattern: Pattern) {
-    for step in indicator::steps(pattern) {
-        lamp.set_level(if step.is_lit { Level::High } else { Level::Low });
-        Timer::after_millis(step.milliseconds.into()).await;
+    let times: &[u64] = match pattern {
+        Pattern::Well => &[1000],
+        Pattern::Waiting => &[1000, 1000],
+        Pattern::Missing => &[120, 180, 120, 1080],
+        Pattern::Safe => &[120, 120],
+    };
+    lamp.set_high();
+    for time in times {
+        Timer::after_millis(*time).await;
+        lamp.toggle();
     }
 }

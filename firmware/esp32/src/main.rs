@@ -64,31 +64,39 @@ async fn main(spawner: Spawner) -> ! {
 
     // The pins of UART0, and those that are free for a lamp.
     #[cfg(feature = "esp32c3")]
-    let (tx, rx, free) = (board.GPIO21, board.GPIO20, [
-        board.GPIO0.degrade(),
-        board.GPIO1.degrade(),
-        board.GPIO2.degrade(),
-        board.GPIO3.degrade(),
-        board.GPIO4.degrade(),
-        board.GPIO5.degrade(),
-        board.GPIO8.degrade(),
-    ]);
+    let (tx, rx, free) = (
+        board.GPIO21,
+        board.GPIO20,
+        [
+            board.GPIO0.degrade(),
+            board.GPIO1.degrade(),
+            board.GPIO2.degrade(),
+            board.GPIO3.degrade(),
+            board.GPIO4.degrade(),
+            board.GPIO5.degrade(),
+            board.GPIO8.degrade(),
+        ],
+    );
     #[cfg(feature = "esp32c6")]
-    let (tx, rx, free) = (board.GPIO16, board.GPIO17, [
-        board.GPIO0.degrade(),
-        board.GPIO1.degrade(),
-        board.GPIO2.degrade(),
-        board.GPIO3.degrade(),
-        board.GPIO8.degrade(),
-        board.GPIO11.degrade(),
-        board.GPIO15.degrade(),
-        board.GPIO18.degrade(),
-        board.GPIO19.degrade(),
-        board.GPIO20.degrade(),
-        board.GPIO21.degrade(),
-        board.GPIO22.degrade(),
-        board.GPIO23.degrade(),
-    ]);
+    let (tx, rx, free) = (
+        board.GPIO16,
+        board.GPIO17,
+        [
+            board.GPIO0.degrade(),
+            board.GPIO1.degrade(),
+            board.GPIO2.degrade(),
+            board.GPIO3.degrade(),
+            board.GPIO8.degrade(),
+            board.GPIO11.degrade(),
+            board.GPIO15.degrade(),
+            board.GPIO18.degrade(),
+            board.GPIO19.degrade(),
+            board.GPIO20.degrade(),
+            board.GPIO21.degrade(),
+            board.GPIO22.degrade(),
+            board.GPIO23.degrade(),
+        ],
+    );
 
     let console = port::open(spawner, board.USB_DEVICE, board.UART0, tx, rx);
     let chip = Chip::new(board.GPIO9);
@@ -98,10 +106,7 @@ async fn main(spawner: Spawner) -> ! {
     if let Some(number) = start.led_pin {
         led::open(spawner, free, number);
     }
-    let net = net::start(spawner, board.WIFI, &start.id, chip.seed());
-    if report.is_safe_mode() {
-        hub.run_safe(console, net, &mut flash, chip).await
-    }
+    let net = net::start(spawner, board.WIFI, chip.seed());
 
     let pins = (board.GPIO6, board.GPIO7, board.GPIO10);
     let line = uart::open(spawner, board.UART1, pins, board.FROM_CPU_INTR1, start.baud_rate);

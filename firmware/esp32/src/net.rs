@@ -25,9 +25,8 @@ pub struct Net {
     wifi: &'static Wifi,
 }
 
-/// Starts the stack and, when it is first needed, the radio. Call once. `id` is the hub's name at the router and, with
-/// `.local` after it, on the network.
-pub fn start(spawner: Spawner, radio: WIFI<'static>, id: &str, seed: u64) -> Net {
+/// Starts the stack and, when it is first needed, the radio. Call once.
+pub fn start(spawner: Spawner, radio: WIFI<'static>, seed: u64) -> Net {
     static RESOURCES: StaticCell<StackResources<SOCKETS>> = StaticCell::new();
     static WIFI: StaticCell<Wifi> = StaticCell::new();
 
@@ -56,14 +55,8 @@ impl Network for Net {
         self.wifi.scan(found).await
     }
 
-    async fn ask(
-        &self,
-        host: &str,
-        port: u16,
-        question: &[u8],
-        answer: &mut [u8],
-    ) -> Result<usize, DialError> {
-        hub_tcp::udp::ask(self.stack, host, port, question, answer).await
+    async fn ask(&self, _: &str, _: u16, _: &[u8], _: &mut [u8]) -> Result<usize, DialError> {
+        Err(DialError::Unreachable)
     }
 
     fn gateway(&self) -> Option<[u8; 4]> {

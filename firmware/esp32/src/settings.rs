@@ -34,7 +34,10 @@ const BUILT_IN: Config<'static> = Config {
         None => panic!("HEARTHWAVE_HUB_ID: a hub id has 1 to 32 letters, digits, `-` and `_`"),
     },
     name: set(option_env!("HEARTHWAVE_HUB_NAME"), Config::DEFAULT.name),
-    wifi: wifi(set(option_env!("HEARTHWAVE_WIFI_SSID"), ""), set(option_env!("HEARTHWAVE_WIFI_PASSWORD"), "")),
+    wifi: wifi(
+        set(option_env!("HEARTHWAVE_WIFI_SSID"), ""),
+        set(option_env!("HEARTHWAVE_WIFI_PASSWORD"), ""),
+    ),
     broker: Broker {
         url: set(option_env!("HEARTHWAVE_BROKER"), Config::DEFAULT.broker.url),
         user: set(option_env!("HEARTHWAVE_BROKER_USER"), ""),

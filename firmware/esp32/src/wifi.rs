@@ -67,7 +67,8 @@ const SCAN_MOST: usize = 32;
 
 const RADIO_FAILS: &str = "the radio does not start; check the power supply, and restart the hub";
 
-const RADIO_HUNG: &str = "the radio hung when it was started; check the power supply. It is tried again in 5 minutes";
+const RADIO_HUNG: &str =
+    "the radio hung when it was started; check the power supply. It is tried again in 5 minutes";
 
 /// Holds [`IN_START`] while the radio is being started, also over a restart: that is how a start that hung is known.
 #[esp_hal::ram(unstable(rtc_fast, persistent))]
