@@ -24,7 +24,7 @@
 //!
 //! Faults of the line are counted and logged. The bytes they hit are lost: the hub sees a malformed line of text.
 
-use defmt::{error, warn};
+use defmt::warn;
 use embassy_executor::{SendSpawner, Spawner};
 use embassy_sync::{
     blocking_mutex::raw::CriticalSectionRawMutex,
@@ -109,13 +109,7 @@ pub fn open(
         .with_baudrate(baud_rate)
         .with_hw_flow_ctrl(HwFlowControl { cts: CtsConfig::Disabled, rts: RtsConfig::Enabled(RTS_THRESHOLD) })
         .with_rx(RxConfig::default().with_fifo_full_threshold(FIFO_THRESHOLD).with_timeout(FIFO_TIMEOUT));
-    let mut uart = Uart::new(uart, Config::default()).expect("the chip supports 115200 baud");
-    if uart.apply_config(&config).is_err() {
-        error!(
-            "serial line: the chip cannot do {=u32} baud; it runs at 115200, set controller.baud",
-            baud_rate
-        );
-    }
+    let uart = Uart::new(uart, config).expect("the setting takes only what the chip supports");
     let (receiver, sender) = uart.with_tx(tx).with_rx(rx).with_rts(rts).split();
 
     // The sender first: the first half to become asynchronous installs the interrupt handler of both.
@@ -145,8 +139,8 @@ async fn drain(receiver: UartRx<'static, Blocking>) {
                         Err(TryWriteError::Full) => {
                             faults.stalls = faults.stalls.wrapping_add(1);
                             FAULTS.signal(faults);
-                            // The FIFO is all that is left now, and what it cannot hold is lost. That hurts
-                            // one message; overwriting the ring would hurt those that are already complete.
+                            // The FIFO is all that is left now. Without the RTS wire, what it cannot hold is lost.
+                            // That hurts one message; overwriting the ring would hurt those that are complete.
                             RING.write(rest).await
                         }
                     };
