@@ -10,6 +10,9 @@ use hub_core::Pattern;
 
 static PATTERN: Signal<CriticalSectionRawMutex, Pattern> = Signal::new();
 
+/// The numbers of the free pins, for people.
+const FREE: &str = if cfg!(feature = "esp32c6") { "0 to 3, 8, 11, 15 and 18 to 23" } else { "0 to 5 and 8" };
+
 /// Lights the lamp at pin `number`, one of the board's `free` pins. High is lit.
 pub fn open(spawner: Spawner, free: impl IntoIterator<Item = AnyPin<'static>>, number: u8) {
     match free.into_iter().find(|pin| pin.number() == number) {
