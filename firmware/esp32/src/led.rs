@@ -14,16 +14,14 @@ static PATTERN: Signal<CriticalSectionRawMutex, Pattern> = Signal::new();
 const FREE: &str = if cfg!(feature = "esp32c6") { "0 to 3, 8, 11, 15 and 18 to 23" } else { "0 to 5 and 8" };
 
 /// Lights the lamp at pin `number`, one of the board's `free` pins. High is lit.
+#[inline(never)]
 pub fn open(spawner: Spawner, free: impl IntoIterator<Item = AnyPin<'static>>, number: u8) {
     match free.into_iter().find(|pin| pin.number() == number) {
         Some(pin) => {
             let lamp = Output::new(pin, Level::Low, OutputConfig::default());
             spawner.spawn(blink(lamp).expect("spawned once"));
         }
-        None => warn!(
-            "led.pin: GPIO{=u8} is no pin of this board, or in use; see firmware/esp32/src/main.rs",
-            number
-        ),
+        None => warn!("led.pin: GPIO{=u8} is in use or not there; free are GPIO{=str}", number, FREE),
     }
 }
 

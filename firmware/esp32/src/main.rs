@@ -35,9 +35,11 @@ mod usage;
 mod watchdog;
 mod wifi;
 
+use core::pin::{Pin, pin};
+
 use defmt::{Display2Format, info};
 use embassy_executor::Spawner;
-use esp_hal::{clock::CpuClock, gpio::Pin, timer::timg::TimerGroup};
+use esp_hal::{clock::CpuClock, gpio::Pin as _, timer::timg::TimerGroup};
 use hub_core::{Hub, Memory, Platform};
 use hub_tcp::TcpDial;
 use static_cell::ConstStaticCell;
@@ -102,7 +104,7 @@ async fn main(spawner: Spawner) -> ! {
     let chip = Chip::new(board.GPIO9);
     let mut flash = flash::open(board.FLASH);
     let mut hub = Hub::new(settings::config(report), MEMORY.take());
-    let start = hub.prepare(&mut flash).await;
+    let start = framed(pin!(hub.prepare(&mut flash))).await;
     if let Some(number) = start.led_pin {
         led::open(spawner, free, number);
     }
@@ -111,5 +113,13 @@ async fn main(spawner: Spawner) -> ! {
     let pins = (board.GPIO6, board.GPIO7, board.GPIO10);
     let line = uart::open(spawner, board.UART1, pins, board.FROM_CPU_INTR1, start.baud_rate);
     let dial = TcpDial::new(net.stack, SOCKET.take());
-    hub.run(line, console, dial, net, &mut flash, chip).await
+    framed(pin!(hub.run(line, console, dial, net, &mut flash, chip))).await
+}
+
+/// Gives a future a stack frame of its own. Without it, what it needs for a moment would stay on the stack for ever, in
+/// the frame of [`main`].
+fn framed<'a, R>(
+    future: Pin<&'a mut (dyn Future<Output = R> + 'a)>,
+) -> Pin<&'a mut (dyn Future<Output = R> + 'a)> {
+    future
 }

@@ -26,6 +26,7 @@ pub struct Net {
 }
 
 /// Starts the stack and, when it is first needed, the radio. Call once.
+#[inline(never)]
 pub fn start(spawner: Spawner, radio: WIFI<'static>, seed: u64) -> Net {
     static RESOURCES: StaticCell<StackResources<SOCKETS>> = StaticCell::new();
     static WIFI: StaticCell<Wifi> = StaticCell::new();

@@ -53,6 +53,7 @@ static OUTPUT: Buffer = Buffer::new();
 /// Opens the port and returns its receiving and sending halves.
 ///
 /// Dropping a pending read or write of either loses nothing.
+#[inline(never)]
 pub fn open(
     spawner: Spawner,
     usb: USB_DEVICE<'static>,

@@ -96,6 +96,7 @@ impl Faults {
 /// Opens the line and returns its receiving and sending halves.
 ///
 /// Dropping a pending read or write of either loses nothing.
+#[inline(never)]
 pub fn open(
     spawner: Spawner,
     uart: UART1<'static>,
