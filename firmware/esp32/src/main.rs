@@ -30,6 +30,7 @@ mod port;
 mod ring;
 mod roam;
 mod settings;
+mod turns;
 mod uart;
 mod usage;
 mod watchdog;

@@ -1,9 +1,8 @@
 //! The serial port of people: the chip's own USB port, and UART0 on boards that have a USB bridge instead.
 //!
-//! It carries the console's text, Improv's packets and the log. One writer owns it and keeps them apart:
-//!
-//! - Log frames go out when the console has been silent for a moment, in the middle of a line only after a longer one.
-//! - Text that follows log frames begins on a new line, which is also where a client looks for an Improv packet.
+//! It carries the console's text, Improv's packets and the log. One writer owns it and keeps them apart, as
+//! [`Turns`] says: log frames go out when the console has been silent for a moment, and text after them begins on a
+//! new line.
 //!
 //! What is written goes to the USB port if a computer reads it, else to UART0. Both are read.
 
@@ -25,7 +24,7 @@ use esp_hal::{
     usb::usb_serial_jtag::{UsbSerialJtag, UsbSerialJtagTx},
 };
 
-use crate::log;
+use crate::{log, turns::Turns};
 
 /// Of each direction. The console writes a line at a time and waits; a person or a browser types less.
 const PIPE_SIZE: usize = 256;
@@ -35,9 +34,6 @@ const CHUNK: usize = 63;
 
 /// How long the console is silent before the log has its turn, and how often the log is looked at.
 const SILENCE: Duration = Duration::from_millis(20);
-
-/// The same in the middle of a line, in silences: a prompt waits for an answer there.
-const SILENCES_IN_A_LINE: u32 = 50;
 
 /// A computer whose port is open takes a packet in a millisecond.
 const USB_TIMEOUT: Duration = Duration::from_millis(100);
@@ -100,27 +96,22 @@ async fn read(mut from: impl Read) {
 /// Sends text and log frames, each in its turn.
 async fn write(mut output: Output) {
     let mut chunk = [0; CHUNK];
-    let mut is_in_line = false;
-    let mut is_after_log = true;
-    let mut silences = 0;
+    let mut turns = Turns::new();
     loop {
         match select(OUTPUT.read(&mut chunk), Timer::after(SILENCE)).await {
             Either::First(count) => {
                 let text = &chunk[..count];
-                if is_after_log {
+                if turns.text(text) {
                     output.send(b"\r\n").await;
                 }
                 output.send(text).await;
-                (is_in_line, is_after_log, silences) = (text.last() != Some(&b'\n'), false, 0);
             }
-            Either::Second(()) => {
-                silences += 1;
-                if is_in_line && silences < SILENCES_IN_A_LINE {
-                    continue;
-                }
+            Either::Second(()) if turns.silence() => {
                 // What waits now are whole frames. What comes meanwhile has its turn after the console.
                 let mut left = log::waiting();
-                is_after_log |= left > 0;
+                if left > 0 {
+                    turns.logged();
+                }
                 while left > 0 {
                     let most = left.min(CHUNK);
                     let count = log::take(&mut chunk[..most]);
@@ -129,6 +120,7 @@ async fn write(mut output: Output) {
                 }
                 log::report_dropped();
             }
+            Either::Second(()) => {}
         }
     }
 }
