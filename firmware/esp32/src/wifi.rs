@@ -95,13 +95,18 @@ struct Station {
 }
 
 impl Station {
-    fn new(credentials: Credentials<'_>) -> Result<Self, WifiError> {
-        let authentication = if credentials.password.is_empty() {
-            AuthenticationMethodConfig::Open
-        } else {
-            AuthenticationMethodConfig::Wpa2Personal(Password::try_from(credentials.password)?)
+    /// An error says in words what does not fit. The driver is not told such things: it stops when it refuses one.
+    fn new(credentials: Credentials<'_>) -> Result<Self, &'static str> {
+        let Credentials { ssid, password } = credentials;
+        let authentication = match password.len() {
+            0 => AuthenticationMethodConfig::Open,
+            8..=64 => {
+                AuthenticationMethodConfig::Wpa2Personal(Password::try_from(password).unwrap_or_default())
+            }
+            _ => return Err("a Wi-Fi password has 8 to 63 characters; set wifi.password"),
         };
-        Ok(Self { ssid: Ssid::try_from(credentials.ssid)?, authentication })
+        let ssid = Ssid::try_from(ssid).map_err(|_| "the name of a Wi-Fi network has at most 32 bytes")?;
+        Ok(Self { ssid, authentication })
     }
 
     /// For the driver: to join one access point, or else the strongest.
@@ -135,7 +140,7 @@ impl Wifi {
         let (wanted, state) = match credentials.map(Station::new) {
             None => (None, NetworkState::Off),
             Some(Ok(station)) => (Some(station), NetworkState::Joining),
-            Some(Err(_)) => (None, NetworkState::Failed("name or password is too long for a Wi-Fi network")),
+            Some(Err(why)) => (None, NetworkState::Failed(why)),
         };
         // A board that knows no network leaves its radio off.
         if wanted.is_some() || self.wanted.get().is_some() {
@@ -266,7 +271,7 @@ impl Driver<'_> {
         info!("Wi-Fi: joining {=str}", station.ssid.as_str());
         if let Err(error) = self.controller.set_config(&station.config(access_point)) {
             warn!("Wi-Fi: {}", error);
-            return Err("the radio does not take name and password; a password has 8 to 63 characters");
+            return Err("the radio does not take name and password");
         }
         match with_timeout(JOIN_TIMEOUT, self.controller.connect_async()).await {
             Ok(Ok(_)) => Ok(()),
