@@ -13,6 +13,7 @@ pub mod options;
 pub mod random;
 pub mod relay;
 pub mod tty;
+pub mod udp;
 pub mod zwave;
 
 // Linked for the critical sections that it implements.
