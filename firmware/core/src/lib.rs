@@ -47,6 +47,7 @@
 //! | [`chat`] | decides about a conversation: rule, prompt, history, turn, providers |
 //! | [`conversations`] | keeps them: what was said in each, and in which a turn runs |
 //! | [`request`] | reads requests and refuses them |
+//! | [`console`] | commands and Improv on the serial port of people |
 //! | [`hub`] | drives: joins all of it |
 //!
 //! All memory is the caller's ([`Memory`]), every capacity is a constant in [`limits`], and nothing here panics on what a
@@ -71,6 +72,7 @@ mod log;
 
 pub mod chat;
 pub mod config;
+pub mod console;
 pub mod conversations;
 pub mod hub;
 pub mod json;

@@ -369,3 +369,12 @@ pub const LEFT_OUT: usize = 640;
 
 /// The value of a setting that is not a rule. Lists of wake phrases are the longest.
 pub const SETTING: usize = 192;
+
+/// A line on the serial port of people: a certificate of 2 KiB, as text, or a rule.
+pub const CONSOLE_LINE: usize = 3072;
+
+/// What the console writes at once: the longest answer that is not written in parts, or some twenty networks.
+pub const CONSOLE_SCREEN: usize = 1536;
+
+/// Bytes that the console reads at once. The echo of each takes up to three.
+pub const CONSOLE_READ: usize = 64;
