@@ -1,5 +1,7 @@
 //! Takes apart what arrives at the port: lines that somebody types or pastes, and Improv's frames between them.
 
+use core::ops::Range;
+
 use super::improv;
 use super::screen::Screen;
 use crate::limits;
@@ -77,6 +79,22 @@ impl Input {
     /// The line that [`Event::Line`] reported.
     pub fn line(&self) -> &str {
         core::str::from_utf8(self.bytes()).unwrap_or_default()
+    }
+
+    /// The line from this point on.
+    pub fn line_from(&self, at: usize) -> &str {
+        self.line().get(at..).unwrap_or_default()
+    }
+
+    /// Where a part of the line lies.
+    pub fn range(&self, part: &str) -> Range<usize> {
+        let start = part.as_ptr().addr().saturating_sub(self.line.as_ptr().addr());
+        start..start + part.len()
+    }
+
+    /// The memory of the line, for whoever has done with it.
+    pub fn scratch(&mut self) -> &mut [u8] {
+        &mut self.line
     }
 
     /// The frame that [`Event::Frame`] reported, from its type to its checksum.
