@@ -1,18 +1,20 @@
 //! One hub in this process.
 
 use std::cell::Cell;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+use hub_core::platform::{Credentials, Pattern};
 use hub_core::{
-    Broker, Config, DEFAULT_TOOL_PREFIX, Dial, Hub, HubId, Memory, Platform, SERIAL_HINT, WallClock,
+    Broker, Config, DEFAULT_TOOL_PREFIX, Dial, Hub, HubId, Memory, Network, Platform, SERIAL_HINT,
 };
 use tokio::sync::Notify;
 
 use crate::network::BrokerUrl;
 
-/// The settings of a hub.
+/// What a hub is started with. Settings that somebody has set in its flash come first.
 #[derive(Clone)]
 pub struct Settings {
     /// The hub's name in every topic.
@@ -27,6 +29,30 @@ pub struct Settings {
     pub controller_hint: String,
     /// Whether the example tools are there.
     pub example_tools: bool,
+    /// The name of its Wi-Fi network, and the password.
+    pub wifi: (String, String),
+    /// Its button and its lamp.
+    pub panel: Panel,
+}
+
+/// The front of a hub. Clones are the same one.
+#[derive(Clone, Debug, Default)]
+pub struct Panel(Arc<Mutex<(bool, Option<Pattern>)>>);
+
+impl Panel {
+    /// Somebody presses the button, or lets it go.
+    pub fn press(&self, is_pressed: bool) {
+        self.state().0 = is_pressed;
+    }
+
+    /// What the lamp shows.
+    pub fn lamp(&self) -> Option<Pattern> {
+        self.state().1
+    }
+
+    fn state(&self) -> MutexGuard<'_, (bool, Option<Pattern>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Settings {
@@ -39,6 +65,8 @@ impl Settings {
             rule: String::new(),
             controller_hint: SERIAL_HINT.into(),
             example_tools: false,
+            wifi: Default::default(),
+            panel: Panel::default(),
         }
     }
 }
@@ -50,33 +78,45 @@ impl Settings {
 pub async fn run(
     settings: &Settings,
     uart: (impl Read, impl Write),
+    console: (impl Read, impl Write),
     mut dial: impl Dial,
+    network: impl Network,
     mut flash: impl MultiwriteNorFlash,
     seed: u64,
 ) -> ! {
-    let broker = &settings.broker;
+    let url = settings.broker.url();
+    let login = settings.broker.login.as_ref();
+    let (user, password) = login.map_or(("", ""), |(user, password)| (user.as_str(), password.as_str()));
+    let system_zone = jiff::tz::TimeZone::system();
     let config = Config {
         id: HubId::new(&settings.hub_id).expect("a hub id has 1 to 32 letters, digits, '-' and '_'"),
         target: "sim",
-        broker: Broker {
-            host: &broker.host,
-            port: broker.port,
-            login: broker.login.as_ref().map(|(user, password)| (user.as_str(), password.as_str())),
-        },
+        wifi: Credentials { ssid: &settings.wifi.0, password: &settings.wifi.1 },
+        broker: Broker { url: &url, user, password, ca: "" },
+        time_zone: system_zone.iana_name().unwrap_or("UTC"),
         tool_prefix: &settings.tool_prefix,
         rule: &settings.rule,
         controller_hint: &settings.controller_hint,
         example_tools: settings.example_tools,
+        ..Config::DEFAULT
     };
-    let (mut rx, mut tx) = uart;
+    let ((mut rx, mut tx), (mut keyboard, mut screen)) = (uart, console);
     let mut memory = Box::new(Memory::new());
-    let desktop = Desktop { seed, volume: Cell::new(50), restart: Notify::new() };
+    let desktop =
+        Desktop { seed, volume: Cell::new(50), restart: Notify::new(), panel: settings.panel.clone() };
     loop {
         let mut hub = Hub::new(config, &mut memory);
         tokio::select! {
             biased;
             () = desktop.restart.notified() => {}
-            never = hub.run((&mut rx, &mut tx), &mut dial, &mut flash, &desktop) => never,
+            never = hub.run(
+                (&mut rx, &mut tx),
+                (&mut keyboard, &mut screen),
+                &mut dial,
+                &network,
+                &mut flash,
+                &desktop,
+            ) => never,
         }
     }
 }
@@ -86,6 +126,7 @@ struct Desktop {
     seed: u64,
     volume: Cell<u8>,
     restart: Notify,
+    panel: Panel,
 }
 
 impl Platform for &Desktop {
@@ -93,11 +134,8 @@ impl Platform for &Desktop {
         self.seed
     }
 
-    fn wall_clock(&self) -> Option<WallClock> {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-        let offset = jiff::Zoned::now().offset().seconds() / 60;
-        let utc_offset_minutes = offset.try_into().unwrap_or_default();
-        Some(WallClock { unix_seconds: since.as_secs().try_into().ok()?, utc_offset_minutes })
+    fn wall_clock(&self) -> Option<i64> {
+        SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs().try_into().ok()
     }
 
     fn volume(&self) -> u8 {
@@ -110,5 +148,13 @@ impl Platform for &Desktop {
 
     fn restart(&self) {
         self.restart.notify_one();
+    }
+
+    fn is_button_pressed(&self) -> bool {
+        self.panel.state().0
+    }
+
+    fn indicate(&self, pattern: Pattern) {
+        self.panel.state().1 = Some(pattern);
     }
 }

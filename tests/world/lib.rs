@@ -13,15 +13,18 @@ use std::time::Duration;
 
 use embedded_io_adapters::tokio_1::FromTokio;
 use host_sim::broker::{Options, Server as Broker};
+use host_sim::console;
 use host_sim::flash::MemoryFlash;
 use host_sim::hub::{self, Settings};
 use host_sim::link;
 use host_sim::network::Network;
+use host_sim::wifi::{OverWifi, Wifi};
 use host_sim::zwave::Home;
 use serde_json::Value;
 use support::client::Client;
 use support::controller::{Controller, zwave_tools};
 use support::log::log_to_memory;
+use support::typist::Typist;
 use support::unique;
 use tokio::io::DuplexStream;
 use tokio::net::TcpStream;
@@ -83,6 +86,7 @@ pub struct Setup {
     home: Option<Home>,
     relay: Option<host_sim::relay::Settings>,
     reach: Reach,
+    wifi: Option<Wifi>,
     seed: u64,
 }
 
@@ -97,7 +101,7 @@ impl Setup {
     pub fn new() -> Self {
         let settings = Settings::in_memory(HUB);
         let (options, reach) = (Options::default(), Reach::Open);
-        Self { options, network: None, settings, home: None, relay: None, reach, seed: 7 }
+        Self { options, network: None, settings, home: None, relay: None, reach, wifi: None, seed: 7 }
     }
 
     /// With a hub that is set up in another way.
@@ -131,6 +135,11 @@ impl Setup {
         Self { reach, ..self }
     }
 
+    /// With a broker that is reached only while this radio has joined a network.
+    pub fn wifi(self, wifi: &Wifi) -> Self {
+        Self { wifi: Some(wifi.clone()), ..self }
+    }
+
     /// With other random numbers in the hub.
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
@@ -162,6 +171,9 @@ pub struct World {
     flash: Mutex<MemoryFlash>,
     /// The controller's end of the serial line, until it is taken.
     line: RefCell<Option<DuplexStream>>,
+    wifi: Option<Wifi>,
+    /// What somebody at the hub's console has open, until it is taken.
+    console: RefCell<Option<DuplexStream>>,
     power: watch::Sender<bool>,
     is_running: Cell<bool>,
 }
@@ -177,6 +189,8 @@ impl World {
             seed: setup.seed,
             flash: Mutex::default(),
             line: RefCell::default(),
+            wifi: setup.wifi,
+            console: RefCell::default(),
             power: watch::Sender::new(true),
             is_running: Cell::new(false),
         }
@@ -201,11 +215,22 @@ impl World {
                     (wire::Rx::Played(FromTokio::new(rx)), wire::Tx::new(tx))
                 }
             };
-            let dial = wire::WireDial(self.wire.clone());
+            let (port, people) = console::pair();
+            self.console.replace(Some(people));
+            let wifi = self.wifi.clone().unwrap_or_else(Wifi::wired);
+            let dial = OverWifi(self.wifi.clone(), wire::WireDial(self.wire.clone()));
             let mut flash = self.flash.lock().await;
             tokio::select! {
                 biased;
-                never = hub::run(&self.settings, line, dial, &mut *flash, self.seed) => never,
+                never = hub::run(
+                    &self.settings,
+                    line,
+                    port,
+                    dial,
+                    wifi,
+                    &mut *flash,
+                    self.seed,
+                ) => never,
                 off = power.wait_for(|is_on| !is_on) => drop(off.expect("the world stands")),
             }
             self.is_running.set(false);
@@ -269,6 +294,11 @@ impl World {
     /// The controller's end of the serial line.
     pub fn controller(&self) -> Controller {
         Controller::at(self.line.take().expect("one controller a story"))
+    }
+
+    /// Somebody at the hub's console.
+    pub fn console(&self) -> Typist {
+        Typist::at(self.console.take().expect("one at a time"))
     }
 
     /// A client with these subscriptions.

@@ -62,7 +62,12 @@ mod tests {
     fn held(presses: &[bool]) -> std::vec::Vec<usize> {
         let mut button = Button::Ignored;
         let at = |index: usize| Instant::from_millis(100 * index as u64);
-        presses.iter().enumerate().filter(|(index, is)| button.poll(**is, at(*index))).map(|(i, _)| i).collect()
+        presses
+            .iter()
+            .enumerate()
+            .filter(|(index, is)| button.poll(**is, at(*index)))
+            .map(|(i, _)| i)
+            .collect()
     }
 
     #[test]
@@ -70,10 +75,10 @@ mod tests {
         let pressed = |count| std::vec![true; count];
         let seconds = limits::BUTTON_HOLD.as_millis() as usize / 100;
         assert_eq!(seconds, 50);
-        assert_eq!(held(&[&[false][..], &pressed(50)].concat()), []);
+        assert_eq!(held(&[&[false][..], &pressed(50)].concat()), [0; 0]);
         assert_eq!(held(&[&[false][..], &pressed(200)].concat()), [51]);
         // Stuck since the start.
-        assert_eq!(held(&pressed(500)), []);
+        assert_eq!(held(&pressed(500)), [0; 0]);
         // Let go and held again, after it was stuck.
         assert_eq!(held(&[&pressed(99)[..], &[false], &pressed(60)].concat()), [150]);
     }

@@ -17,36 +17,23 @@ pub const fn pattern(
     }
 }
 
-/// One part of a pattern: whether the lamp is lit, and for how many milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// Lit or dark.
-    pub is_lit: bool,
-    /// For so long.
-    pub milliseconds: u16,
-}
-
-const fn lit(milliseconds: u16) -> Step {
-    Step { is_lit: true, milliseconds }
-}
-
-const fn dark(milliseconds: u16) -> Step {
-    Step { is_lit: false, milliseconds }
-}
-
-/// How a pattern blinks, again and again: steady, slow, two short flashes and a pause, or fast.
-pub const fn steps(pattern: Pattern) -> &'static [Step] {
+/// How a pattern blinks, again and again: for how many milliseconds the lamp is lit, and then dark.
+pub const fn blinks(pattern: Pattern) -> &'static [[u16; 2]] {
     match pattern {
-        Pattern::Well => &[lit(1000)],
-        Pattern::Waiting => &[lit(1000), dark(1000)],
-        Pattern::Missing => &[lit(120), dark(180), lit(120), dark(1080)],
-        Pattern::Safe => &[lit(120), dark(120)],
+        // Steady.
+        Pattern::Well => &[[1000, 0]],
+        // Slow.
+        Pattern::Waiting => &[[1000, 1000]],
+        // Two short ones and a pause.
+        Pattern::Missing => &[[120, 180], [120, 1080]],
+        // Fast.
+        Pattern::Safe => &[[120, 120]],
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{pattern, steps};
+    use super::{blinks, pattern};
     use crate::platform::{NetworkState, Pattern};
 
     #[test]
@@ -68,10 +55,9 @@ mod tests {
 
     #[test]
     fn patterns_differ_to_the_eye() {
-        let all = [Pattern::Well, Pattern::Waiting, Pattern::Missing, Pattern::Safe].map(steps);
+        let all = [Pattern::Well, Pattern::Waiting, Pattern::Missing, Pattern::Safe].map(blinks);
         for (index, one) in all.iter().enumerate() {
-            assert!(one[0].is_lit && one.iter().all(|step| step.milliseconds >= 100));
-            assert!(one.windows(2).all(|pair| pair[0].is_lit != pair[1].is_lit));
+            assert!(one.iter().all(|[lit, dark]| *lit >= 100 && (*dark >= 100 || *dark == 0)));
             assert!(!all[..index].contains(one));
         }
     }

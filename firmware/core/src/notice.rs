@@ -154,7 +154,10 @@ mod tests {
         let notices = Box::new(Notices::new());
         assert_eq!(text(&notices), (String::new(), 0));
         for number in 0..200u32 {
-            notices.note(Level::Warning, format_args!("number {number}\r\nof \x1b many {}", "x".repeat(number as usize)));
+            notices.note(
+                Level::Warning,
+                format_args!("number {number}\r\nof \x1b many {}", "x".repeat(number as usize)),
+            );
             let (all, dropped) = text(&notices);
             let lines: std::vec::Vec<_> = all.lines().collect();
             assert_eq!(lines.len() as u32 + dropped, number + 1);

@@ -13,6 +13,7 @@ pub mod command;
 pub mod improv;
 pub mod input;
 pub mod nearest;
+mod panel;
 mod screen;
 mod selftest;
 mod settings;
@@ -34,6 +35,7 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use self::command::{COMMANDS, Command, Meaning};
 use self::input::{Event, Input};
+pub use self::panel::run_panel;
 pub use self::screen::Screen;
 use self::settings::Started;
 pub use self::wifi::join_network;

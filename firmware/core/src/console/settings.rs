@@ -25,9 +25,7 @@ pub(super) struct Started(Vec<u32, { limits::SETTINGS }>);
 
 impl Started {
     /// Reads all settings.
-    pub(super) async fn read<N, P, F: MultiwriteNorFlash>(
-        hub: &Resources<'_, N, P, Store<'_, F>>,
-    ) -> Self {
+    pub(super) async fn read<N, P, F: MultiwriteNorFlash>(hub: &Resources<'_, N, P, Store<'_, F>>) -> Self {
         let mut digests = Vec::new();
         let mut store = hub.store.lock().await;
         for row in SETTINGS {

@@ -7,11 +7,11 @@ use heapless::String;
 
 use super::Console;
 use super::improv::{self, Error, Request, State};
-use crate::config::{Config, HubId};
+use crate::config::Config;
 use crate::limits;
 use crate::log::{info, warn};
-use crate::platform::{Credentials, Network, NetworkState, Platform};
-use crate::settings::{HUB_ID, HUB_NAME, Setting, SettingText, WIFI_PASSWORD, WIFI_SSID};
+use crate::platform::{AccessPoint, Credentials, Network, NetworkState, Platform};
+use crate::settings::{HUB_ID, HUB_NAME, Setting, WIFI_PASSWORD, WIFI_SSID};
 use crate::store::{Key, Store};
 use crate::text::{self, one_line};
 
@@ -39,16 +39,18 @@ where
         self.screen.line(format_args!("listening for networks..."));
         self.flush().await;
         let mut count = 0;
-        let found = self.hub.network.scan(&mut |point| {
+        let mut show = |point: &AccessPoint<'_>| {
             count += 1;
             // A name may hold anything.
             let name: String<{ limits::SSID }> = one_line(&point.ssid);
             let lock = if point.is_open { "open" } else { "locked" };
             self.screen.line(format_args!("{:4} dBm  {lock:6}  {name}", point.signal));
-        });
-        match found.await {
+        };
+        match self.hub.network.scan(&mut show).await {
             Ok(()) if count == 0 => self.screen.line(format_args!("no network is in reach")),
-            Ok(()) => self.screen.line(format_args!("to join one: set wifi.ssid, set wifi.password, restart")),
+            Ok(()) => {
+                self.screen.line(format_args!("to join one: set wifi.ssid, set wifi.password, restart"))
+            }
             Err(why) => self.screen.line(format_args!("no list: {why}")),
         }
     }
@@ -101,12 +103,12 @@ where
 
     /// One result for each network, and an empty one at the end.
     async fn list(&mut self, command: u8) -> Result<(), Error> {
-        let found = self.hub.network.scan(&mut |point| {
+        let mut write = |point: &AccessPoint<'_>| {
             let signal: String<4> = text::clip(&point.signal);
             let is_locked = if point.is_open { "NO" } else { "YES" };
             improv::write_result(command, &[point.ssid, &signal, is_locked], self.screen);
-        });
-        found.await.map_err(|_| Error::Failed)?;
+        };
+        self.hub.network.scan(&mut write).await.map_err(|_| Error::Failed)?;
         self.flush().await;
         improv::write_result(command, &[], self.screen);
         Ok(())

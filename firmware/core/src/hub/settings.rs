@@ -7,13 +7,12 @@ use embassy_sync::mutex::Mutex;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-use super::turn::choose_rule;
 use crate::chat::rule::BUILT_IN;
 use crate::config::Config;
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
 use crate::request::{self, Refusal};
-use crate::settings::{self, RULE_PREFIX, SETTINGS, Setting};
+use crate::settings::{self, RULE_PREFIX, SETTINGS, Setting, SettingError, SettingKind};
 use crate::store::{Key, Section, Store};
 
 type SettingKey = String<{ limits::NAME }>;
@@ -39,7 +38,7 @@ pub(super) async fn get<F: MultiwriteNorFlash>(
     reply.key("settings");
     let opened = reply.open();
     for setting in SETTINGS.iter().filter(|setting| is_wanted(setting.key)) {
-        if setting.kind != settings::SettingKind::Rule {
+        if setting.kind != SettingKind::Rule {
             setting.write(&setting.value(&mut store, config).await, reply);
         }
     }
@@ -113,10 +112,12 @@ pub(super) async fn get<F: MultiwriteNorFlash>(
     Ok(())
 }
 
-/// `{"key", "value"}`: changes a setting; null resets it to its default. Returns the setting.
+/// `{"key", "value"}`: changes a setting; null resets it to its default. Returns the setting. `scratch` is for a certificate
+/// while it is unescaped.
 pub(super) async fn set<F: MultiwriteNorFlash>(
     request: Value<'_>,
     store: &Mutex<NoopRawMutex, Store<'_, F>>,
+    scratch: &mut [u8],
 ) -> Result<&'static Setting, Refusal> {
     let key: SettingKey = request::text(request, "key")?.ok_or(Refusal::NoSetting)?;
     let setting = settings::find(&key).ok_or(Refusal::NoSetting)?;
@@ -125,8 +126,11 @@ pub(super) async fn set<F: MultiwriteNorFlash>(
     if value.kind() == Kind::Null {
         store.delete(Key::Setting(&key)).await?;
     } else if let Some(name) = key.strip_prefix(RULE_PREFIX) {
-        choose_rule::check(name, value.text())?;
+        request::check_rule(name, value.text())?;
         store.set(Key::Setting(&key), value.text()).await?;
+    } else if setting.kind == SettingKind::Certificate {
+        let text = value.as_text().ok_or(SettingError::Kind(setting.kind))?;
+        store.set(Key::Setting(&key), setting.check_certificate(text, scratch)?).await?;
     } else {
         store.set(Key::Setting(&key), &setting.check(value)?).await?;
     }
