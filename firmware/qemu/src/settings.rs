@@ -5,10 +5,13 @@ use core::num::NonZeroU16;
 use core::str::FromStr;
 
 use embassy_time::Duration;
+use hub_core::platform::Credentials;
 use hub_core::{Address, Broker, HubId};
 use log::LevelFilter;
 use semihosting::experimental::env::{Args, args};
 use static_cell::StaticCell;
+
+use crate::wifi;
 
 /// The longest command line.
 const COMMAND_LINE: usize = 512;
@@ -19,6 +22,8 @@ pub struct Settings {
     pub id: HubId<'static>,
     /// `url`, `user` and `password`. Default: port 1883 of the machine that runs the emulator.
     pub broker: Broker<'static>,
+    /// `wifi`: `home` or `none`. Default: the network at home, which is joined.
+    pub wifi: Credentials<'static>,
     /// `seed`: a number, for runs that repeat. Default: another one every time.
     pub seed: Option<u64>,
     /// `log`: the lowest level to show. Default `info`.
@@ -43,7 +48,7 @@ impl Display for SettingsError {
             Self::Unreadable => write!(f, "no command line, or one of more than {COMMAND_LINE} bytes"),
             Self::Unknown(word) => write!(
                 f,
-                "no setting is called `{word}`; known are url, user, password, id, seed, log and report, each as key=value"
+                "no setting is called `{word}`; known are url, user, password, id, wifi, seed, log and report, each as key=value"
             ),
             Self::Invalid(word) => write!(f, "that value is not possible: `{word}`"),
         }
@@ -59,6 +64,7 @@ impl Settings {
         let mut settings = Self {
             id: const { HubId::new("qemu").unwrap() },
             broker: Broker { url: "mqtt://10.0.2.2", user: "", password: "", ca: "" },
+            wifi: wifi::HOME,
             seed: None,
             log: LevelFilter::Info,
             report: None,
@@ -73,6 +79,13 @@ impl Settings {
                 "url" => settings.broker.url = value,
                 "user" => settings.broker.user = value,
                 "password" => settings.broker.password = value,
+                "wifi" => {
+                    settings.wifi = match value {
+                        "home" => wifi::HOME,
+                        "none" => Credentials { ssid: "", password: "" },
+                        _ => return Err(SettingsError::Invalid(word)),
+                    }
+                }
                 "seed" => settings.seed = Some(parse(word, value)?),
                 "log" => settings.log = parse(word, value)?,
                 "report" => {
