@@ -16,7 +16,7 @@ const hooks = `
     return next(name.startsWith('.') && !/\\.m?js$/.test(name) ? name + '.js' : name, context)
   }
   export async function load(url, context, next) {
-    return next(url, url.includes('improv-wifi-serial-sdk') ? { ...context, format: 'module' } : context)
+    return next(url, url.startsWith(${JSON.stringify(pathToFileURL(sdk).href)}) ? { ...context, format: 'module' } : context)
   }`
 register('data:text/javascript,' + encodeURIComponent(hooks))
 // Node 18 has no CustomEvent.
@@ -54,9 +54,10 @@ const states = []
 hub.addEventListener('state-changed', (event) => states.push(event.detail))
 const attempt = (promise) => promise.then((value) => value ?? null, (error) => ({ error: String(error) }))
 
+setTimeout(() => process.exit(1), 120000).unref()
 // Somebody has typed half a line before.
 socket.write('shw')
-const seen = { info: await hub.initialize(20000), before: hub.state }
+const seen = { info: { ...(await hub.initialize(20000)) }, before: hub.state }
 seen.networks = await hub.scan(30000)
 seen.online = [(await hub.requestNetworkState()).online]
 seen.refused = await attempt(hub.provision(ssid, wrong, 30000))
