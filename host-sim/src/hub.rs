@@ -71,6 +71,13 @@ impl Settings {
     }
 }
 
+/// The id that a hub of these settings has: the one that was set in its flash, or else the one that it is started with.
+pub async fn id(settings: &Settings, flash: &mut impl MultiwriteNorFlash) -> String {
+    let Some(id) = HubId::new(&settings.hub_id) else { return settings.hub_id.clone() };
+    let mut memory = Box::new(Memory::new());
+    Hub::new(Config { id, ..Config::DEFAULT }, &mut memory).prepare(flash).await.id.as_str().into()
+}
+
 /// Runs a hub for ever. When it restarts, it begins again with what is in `flash`. `seed` decides its random waits.
 ///
 /// # Panics

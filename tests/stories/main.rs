@@ -7,6 +7,7 @@ mod discovery;
 mod endings;
 mod example;
 mod faults;
+mod identity;
 mod link;
 mod long_lines;
 mod losses;

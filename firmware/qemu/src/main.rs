@@ -50,7 +50,7 @@ async fn run(spawner: Spawner, settings: Settings) -> ! {
     let platform = Machine::new(settings.seed);
     let uart = uart::open();
     let stack = net::start(spawner, platform.seed());
-    let dial = TcpDial::new(stack, SOCKET.take());
+    let dial = TcpDial::new(stack, SOCKET.take(), platform::random);
     if let Some(period) = settings.report {
         spawner.spawn(usage::report(period).expect("spawned once"));
     }

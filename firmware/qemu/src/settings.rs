@@ -13,14 +13,14 @@ use static_cell::StaticCell;
 
 use crate::wifi;
 
-/// The longest command line.
-const COMMAND_LINE: usize = 512;
+/// The longest command line. A certificate may be in it.
+const COMMAND_LINE: usize = 4096;
 
 /// The settings.
 pub struct Settings {
     /// `id`: the hub's name. Default `qemu`.
     pub id: HubId<'static>,
-    /// `url`, `user` and `password`. Default: port 1883 of the machine that runs the emulator.
+    /// `url`, `user`, `password` and `ca`. Default: port 1883 of the machine that runs the emulator.
     pub broker: Broker<'static>,
     /// `wifi`: `home` or `none`. Default: the network at home, which is joined.
     pub wifi: Credentials<'static>,
@@ -48,7 +48,7 @@ impl Display for SettingsError {
             Self::Unreadable => write!(f, "no command line, or one of more than {COMMAND_LINE} bytes"),
             Self::Unknown(word) => write!(
                 f,
-                "no setting is called `{word}`; known are url, user, password, id, wifi, seed, log and report, each as key=value"
+                "no setting is called `{word}`; known are url, user, password, ca, id, wifi, seed, log and report, each as key=value"
             ),
             Self::Invalid(word) => write!(f, "that value is not possible: `{word}`"),
         }
@@ -79,6 +79,7 @@ impl Settings {
                 "url" => settings.broker.url = value,
                 "user" => settings.broker.user = value,
                 "password" => settings.broker.password = value,
+                "ca" => settings.broker.ca = value,
                 "wifi" => {
                     settings.wifi = match value {
                         "home" => wifi::HOME,

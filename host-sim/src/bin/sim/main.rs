@@ -67,8 +67,9 @@ async fn start(options: &Options) -> Result<i32, Failure> {
     let code = match &options.state {
         None => run(options, &settings, relay, network, MemoryFlash::default()).await,
         Some(path) => {
-            let flash =
+            let mut flash =
                 FileFlash::open(path, flash::SIZE).map_err(|error| (1, format!("--state: {error}")))?;
+            settings.hub_id = hub::id(&settings, &mut flash).await;
             run(options, &settings, relay, network, flash).await
         }
     };
