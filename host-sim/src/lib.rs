@@ -3,6 +3,7 @@
 pub mod broker;
 pub mod caller;
 pub mod clock;
+pub mod console;
 pub mod demo;
 pub mod flash;
 pub mod hub;
@@ -14,6 +15,7 @@ pub mod random;
 pub mod relay;
 pub mod tty;
 pub mod udp;
+pub mod wifi;
 pub mod zwave;
 
 // Linked for the critical sections that it implements.

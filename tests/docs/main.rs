@@ -1,5 +1,6 @@
 //! The pages in `docs/`, held to the code.
 
+mod console;
 mod limits;
 mod scenarios;
 mod settings;

@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use hub_core::platform::AccessPoint;
-use hub_core::{Credentials, DialError, Network, NetworkStatus, Wired};
+use host_sim::wifi::Wifi;
+use hub_core::{AccessPoint, Credentials, DialError, Network, NetworkStatus, Wired};
 
 /// What a machine answers to a datagram, if anything.
 type Machine = Rc<dyn Fn(&[u8]) -> Option<Vec<u8>>>;
@@ -18,9 +18,15 @@ pub struct Lan {
     pub asked: RefCell<Vec<String>>,
     /// Whether datagrams go to real machines.
     pub is_real: Cell<bool>,
+    /// The radio; without one the hub is on the network by a cable.
+    wifi: Option<Wifi>,
 }
 
 impl Lan {
+    pub(crate) fn new(wifi: Option<Wifi>) -> Self {
+        Self { wifi, ..Self::default() }
+    }
+
     /// From now on, `HOST:PORT` answers datagrams so.
     pub fn serves(&self, address: &str, answer: impl Fn(&[u8]) -> Option<Vec<u8>> + 'static) {
         self.machines.borrow_mut().insert(address.into(), Rc::new(answer));
@@ -39,15 +45,24 @@ impl Lan {
 
 impl Network for Lan {
     fn join(&self, credentials: Option<Credentials<'_>>) {
-        Wired.join(credentials);
+        match &self.wifi {
+            Some(wifi) => wifi.join(credentials),
+            None => Wired.join(credentials),
+        }
     }
 
     fn status(&self) -> NetworkStatus {
-        NetworkStatus { address: Some([192, 168, 7, 20]), ..Wired.status() }
+        match &self.wifi {
+            Some(wifi) => wifi.status(),
+            None => NetworkStatus { address: Some([192, 168, 7, 20]), ..Wired.status() },
+        }
     }
 
     async fn scan(&self, found: &mut dyn FnMut(&AccessPoint<'_>)) -> Result<(), &'static str> {
-        Wired.scan(found).await
+        match &self.wifi {
+            Some(wifi) => wifi.scan(found).await,
+            None => Wired.scan(found).await,
+        }
     }
 
     async fn ask(

@@ -14,16 +14,18 @@ use std::time::Duration;
 
 use embedded_io_adapters::tokio_1::FromTokio;
 use host_sim::broker::{Options, Server as Broker};
+use host_sim::console;
 use host_sim::flash::MemoryFlash;
 use host_sim::hub::{self, Settings};
 use host_sim::link;
 use host_sim::network::Network;
+use host_sim::wifi::{OverWifi, Wifi};
 use host_sim::zwave::Home;
-use hub_core::NoConsole;
 use serde_json::Value;
 use support::client::Client;
 use support::controller::{Controller, zwave_tools};
 use support::log::log_to_memory;
+use support::typist::Typist;
 use support::unique;
 use tokio::io::DuplexStream;
 use tokio::net::TcpStream;
@@ -86,6 +88,7 @@ pub struct Setup {
     home: Option<Home>,
     relay: Option<host_sim::relay::Settings>,
     reach: Reach,
+    wifi: Option<Wifi>,
     seed: u64,
 }
 
@@ -100,7 +103,7 @@ impl Setup {
     pub fn new() -> Self {
         let settings = Settings::in_memory(HUB);
         let (options, reach) = (Options::default(), Reach::Open);
-        Self { options, network: None, settings, home: None, relay: None, reach, seed: 7 }
+        Self { options, network: None, settings, home: None, relay: None, reach, wifi: None, seed: 7 }
     }
 
     /// With a hub that is set up in another way.
@@ -132,6 +135,11 @@ impl Setup {
     /// With another network to the broker.
     pub fn reach(self, reach: Reach) -> Self {
         Self { reach, ..self }
+    }
+
+    /// With a broker that is reached only while this radio has joined a network.
+    pub fn wifi(self, wifi: &Wifi) -> Self {
+        Self { wifi: Some(wifi.clone()), ..self }
     }
 
     /// With other random numbers in the hub.
@@ -166,6 +174,9 @@ pub struct World {
     flash: Mutex<MemoryFlash>,
     /// The controller's end of the serial line, until it is taken.
     line: RefCell<Option<DuplexStream>>,
+    wifi: Option<Wifi>,
+    /// What somebody at the hub's console has open, until it is taken.
+    console: RefCell<Option<DuplexStream>>,
     power: watch::Sender<bool>,
     is_running: Cell<bool>,
 }
@@ -178,10 +189,12 @@ impl World {
             home: setup.home,
             _relay: setup.relay.map(|settings| Relay::start(&network, settings)),
             wire: Rc::new(Wire::new(network, setup.reach)),
-            lan: Lan::default(),
+            lan: Lan::new(setup.wifi.clone()),
             seed: setup.seed,
             flash: Mutex::default(),
             line: RefCell::default(),
+            wifi: setup.wifi,
+            console: RefCell::default(),
             power: watch::Sender::new(true),
             is_running: Cell::new(false),
         }
@@ -206,14 +219,16 @@ impl World {
                     (wire::Rx::Played(FromTokio::new(rx)), wire::Tx::new(tx))
                 }
             };
-            let dial = wire::WireDial(self.wire.clone());
+            let (port, people) = console::pair();
+            self.console.replace(Some(people));
+            let dial = OverWifi(self.wifi.clone(), wire::WireDial(self.wire.clone()));
             let mut flash = self.flash.lock().await;
             tokio::select! {
                 biased;
                 never = hub::run(
                     &self.settings,
                     line,
-                    (NoConsole, NoConsole),
+                    port,
                     dial,
                     &self.lan,
                     &mut *flash,
@@ -282,6 +297,16 @@ impl World {
     /// The controller's end of the serial line.
     pub fn controller(&self) -> Controller {
         Controller::at(self.line.take().expect("one controller a story"))
+    }
+
+    /// The far end of the hub's serial port of people.
+    pub fn console_port(&self) -> DuplexStream {
+        self.console.take().expect("one at a time")
+    }
+
+    /// Somebody at the hub's console.
+    pub fn console(&self) -> Typist {
+        Typist::at(self.console_port())
     }
 
     /// A client with these subscriptions.

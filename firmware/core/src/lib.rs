@@ -44,6 +44,8 @@
 //! | [`chat`] | decides about a conversation: rule, prompt, history, turn, providers |
 //! | [`conversations`] | keeps them: what was said in each, and in which a turn runs |
 //! | [`request`] | reads requests and refuses them |
+//! | [`button`], [`indicator`] | resets the settings; tells how the hub is |
+//! | [`console`] | commands and Improv on the serial port of people |
 //! | [`hub`] | drives: joins all of it |
 //!
 //! All memory is the caller's ([`Memory`]), every capacity is a constant in [`limits`], and nothing here panics on what a
@@ -67,11 +69,14 @@ extern crate std;
 mod log;
 
 pub mod boot;
+pub mod button;
 pub mod chat;
 pub mod clock;
 pub mod config;
+pub mod console;
 pub mod conversations;
 pub mod hub;
+pub mod indicator;
 pub mod json;
 pub mod limits;
 pub mod link;

@@ -13,19 +13,23 @@ mod flash;
 mod net;
 mod platform;
 mod plic;
+mod serial;
 mod settings;
 mod time;
 mod uart;
 mod usage;
+mod virtio;
+mod wifi;
 
 use embassy_executor::Spawner;
-use hub_core::{Config, Hub, HubId, Memory, NoConsole, Platform, Start};
+use hub_core::{Config, Hub, HubId, Memory, Platform, Start};
 use hub_tcp::TcpDial;
 use static_cell::{ConstStaticCell, StaticCell};
 
 use crate::console::Exit;
 use crate::platform::Machine;
 use crate::settings::Settings;
+use crate::wifi::Wifi;
 
 static MEMORY: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new());
 static SOCKET: ConstStaticCell<hub_tcp::Memory> = ConstStaticCell::new(hub_tcp::Memory::new());
@@ -51,18 +55,12 @@ async fn run(spawner: Spawner, settings: Settings) -> ! {
         spawner.spawn(usage::report(period).expect("spawned once"));
     }
 
-    let config = Config {
-        id: settings.id,
-        target: "qemu",
-        broker: settings.broker,
-        time_server: settings.time_server,
-        ..Config::DEFAULT
-    };
+    let Settings { id, wifi, broker, time_server, .. } = settings;
+    let config = Config { id, target: "qemu", wifi, broker, time_server, ..Config::DEFAULT };
     let mut flash = flash::open();
     let mut hub = Hub::new(config, MEMORY.take());
-    let id = HubId::new(&START.init(hub.prepare(&mut flash).await).id).unwrap_or(settings.id);
-    let network = net::start(spawner, platform.seed(), id);
-    let dial = TcpDial::new(network.0, SOCKET.take(), platform::random);
-    let console = (NoConsole, NoConsole);
-    hub.run(uart, console, dial, network, &mut flash, platform).await
+    let id = HubId::new(&START.init(hub.prepare(&mut flash).await).id).unwrap_or(id);
+    let stack = net::start(spawner, platform.seed(), id);
+    let dial = TcpDial::new(stack, SOCKET.take(), platform::random);
+    hub.run(uart, serial::open(), dial, Wifi::new(stack), &mut flash, platform).await
 }

@@ -5,10 +5,13 @@ use core::num::NonZeroU16;
 use core::str::FromStr;
 
 use embassy_time::Duration;
+use hub_core::platform::Credentials;
 use hub_core::{Address, Broker, Config, HubId};
 use log::LevelFilter;
 use semihosting::experimental::env::{Args, args};
 use static_cell::StaticCell;
+
+use crate::wifi;
 
 /// The longest command line. A certificate may be in it.
 const COMMAND_LINE: usize = 4096;
@@ -23,6 +26,8 @@ pub struct Settings {
     pub has_clock: bool,
     /// `time`: the time server. Default `pool.ntp.org`.
     pub time_server: &'static str,
+    /// `wifi`: `home` or `none`. Default: the network at home, which is joined.
+    pub wifi: Credentials<'static>,
     /// `seed`: a number, for runs that repeat. Default: another one every time.
     pub seed: Option<u64>,
     /// `log`: the lowest level to show. Default `info`.
@@ -47,7 +52,7 @@ impl Display for SettingsError {
             Self::Unreadable => write!(f, "no command line, or one of more than {COMMAND_LINE} bytes"),
             Self::Unknown(word) => write!(
                 f,
-                "no setting is called `{word}`; known are url, user, password, ca, id, clock, time, seed, log and report, each as key=value"
+                "no setting is called `{word}`; known are url, user, password, ca, id, wifi, clock, time, seed, log and report, each as key=value"
             ),
             Self::Invalid(word) => write!(f, "that value is not possible: `{word}`"),
         }
@@ -65,6 +70,7 @@ impl Settings {
             broker: Broker { url: "mqtt://10.0.2.2", user: "", password: "", ca: "" },
             has_clock: true,
             time_server: Config::DEFAULT.time_server,
+            wifi: wifi::HOME,
             seed: None,
             log: LevelFilter::Info,
             report: None,
@@ -83,6 +89,13 @@ impl Settings {
                 "clock" if matches!(value, "on" | "off") => settings.has_clock = value == "on",
                 "clock" => return Err(SettingsError::Invalid(word)),
                 "time" => settings.time_server = value,
+                "wifi" => {
+                    settings.wifi = match value {
+                        "home" => wifi::HOME,
+                        "none" => Credentials { ssid: "", password: "" },
+                        _ => return Err(SettingsError::Invalid(word)),
+                    }
+                }
                 "seed" => settings.seed = Some(parse(word, value)?),
                 "log" => settings.log = parse(word, value)?,
                 "report" => {

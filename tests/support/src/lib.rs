@@ -5,6 +5,7 @@ pub mod chrony;
 pub mod client;
 pub mod controller;
 pub mod exchange;
+pub mod improv;
 pub mod line;
 pub mod log;
 pub mod mosquitto;
@@ -15,6 +16,7 @@ pub mod sdk;
 pub mod search;
 pub mod server;
 pub mod sntp;
+pub mod typist;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
