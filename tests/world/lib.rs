@@ -3,6 +3,7 @@
 //!
 //! [`story`] opens one with a controller that the test plays by hand. [`Setup`] opens others.
 
+mod erase;
 pub mod model;
 pub mod relay;
 mod wire;
@@ -29,6 +30,8 @@ use tokio::sync::{Mutex, watch};
 use tokio::task::LocalSet;
 use tokio::time::{sleep, timeout};
 
+pub use erase::Stop;
+use erase::{Fifo, Slow};
 pub use relay::Relay;
 pub use wire::{Dialled, Reach, Wire};
 
@@ -84,6 +87,8 @@ pub struct Setup {
     relay: Option<host_sim::relay::Settings>,
     reach: Reach,
     seed: u64,
+    line: usize,
+    has_slow_flash: bool,
 }
 
 impl Default for Setup {
@@ -97,7 +102,17 @@ impl Setup {
     pub fn new() -> Self {
         let settings = Settings::in_memory(HUB);
         let (options, reach) = (Options::default(), Reach::Open);
-        Self { options, network: None, settings, home: None, relay: None, reach, seed: 7 }
+        Self {
+            options,
+            network: None,
+            settings,
+            home: None,
+            relay: None,
+            reach,
+            seed: 7,
+            line: 256 * 1024,
+            has_slow_flash: false,
+        }
     }
 
     /// With a hub that is set up in another way.
@@ -136,6 +151,16 @@ impl Setup {
         Self { seed, ..self }
     }
 
+    /// With a serial line that takes this many bytes in each direction before its other end reads them.
+    pub fn line(self, bytes: usize) -> Self {
+        Self { line: bytes, ..self }
+    }
+
+    /// With a flash that stops the board while it erases a page, as that of an ESP32 does.
+    pub fn slow_flash(self) -> Self {
+        Self { has_slow_flash: true, ..self }
+    }
+
     /// Tells a story in this world, in virtual time. The hub ends with it.
     pub fn story<T>(self, tell: impl AsyncFnOnce(&World) -> T) -> T {
         in_virtual_time(self.tell(tell))
@@ -160,6 +185,9 @@ pub struct World {
     _relay: Option<Relay>,
     seed: u64,
     flash: Mutex<MemoryFlash>,
+    /// What erases do to the serial line.
+    pub stop: Rc<Stop>,
+    line_bytes: usize,
     /// The controller's end of the serial line, until it is taken.
     line: RefCell<Option<DuplexStream>>,
     power: watch::Sender<bool>,
@@ -176,6 +204,8 @@ impl World {
             wire: Rc::new(Wire::new(network, setup.reach)),
             seed: setup.seed,
             flash: Mutex::default(),
+            stop: Rc::new(Stop::new(setup.has_slow_flash)),
+            line_bytes: setup.line,
             line: RefCell::default(),
             power: watch::Sender::new(true),
             is_running: Cell::new(false),
@@ -194,7 +224,7 @@ impl World {
                     (wire::Rx::Home(rx), wire::Tx::new(wire::Line::Home(tx)))
                 }
                 None => {
-                    let (theirs, ours) = tokio::io::duplex(256 * 1024);
+                    let (theirs, ours) = tokio::io::duplex(self.line_bytes);
                     self.line.replace(Some(ours));
                     let (rx, tx) = tokio::io::split(theirs);
                     let tx = wire::Line::Played(FromTokio::new(tx));
@@ -202,10 +232,13 @@ impl World {
                 }
             };
             let dial = wire::WireDial(self.wire.clone());
+            let (rx, tx) = line;
+            let line = (Fifo::new(rx, self.stop.clone()), tx);
             let mut flash = self.flash.lock().await;
+            let slow = Slow { flash: &mut *flash, stop: &self.stop };
             tokio::select! {
                 biased;
-                never = hub::run(&self.settings, line, dial, &mut *flash, self.seed) => never,
+                never = hub::run(&self.settings, line, dial, slow, self.seed) => never,
                 off = power.wait_for(|is_on| !is_on) => drop(off.expect("the world stands")),
             }
             self.is_running.set(false);

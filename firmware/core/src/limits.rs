@@ -240,6 +240,10 @@ pub const NOISE_WARNINGS: u32 = 8;
 /// The hub's own messages to the controller, without calls.
 pub const LINE_OWN: usize = 1024;
 
+/// The hub's answers to requests of the controller's that wait to be sent, some dozen. A controller that asks for more
+/// without reading them goes without.
+pub const LINE_REPLIES: usize = 512;
+
 /// The controller's name and version, as announced in `info`.
 pub const CONTROLLER_NAME: usize = 48;
 
@@ -260,6 +264,11 @@ pub const NOTICES: usize = 4;
 
 /// The largest erase page of the flash. The store works in a buffer of this size.
 pub const FLASH_PAGE: usize = 4096;
+
+/// For all open calls to the controller to end, before a page is erased nevertheless: each is open for at most
+/// [`TOOL_TIMEOUT`], and its line takes [`LINE_TIMEOUT`].
+pub const ERASE_WAIT: Duration =
+    Duration::from_secs(TOOL_TIMEOUT.as_secs() + LINE_TIMEOUT.as_secs() + LINK_TIMEOUT.as_secs());
 
 /// Attempts to write a value that cannot be read back, each at another place.
 pub const FLASH_ATTEMPTS: usize = 3;

@@ -37,7 +37,7 @@ use crate::questions::Questions;
 use crate::request::{Job, Slots};
 use crate::settings::{EXAMPLE_TOOLS, TOOL_PREFIX};
 use crate::speaker::Speaker;
-use crate::store::{self, Store};
+use crate::store::{self, Gated, Store};
 use crate::tool::{self, DeclaredTools, Registry};
 use crate::tools::{self, Toolbox};
 use crate::{limits, mqtt};
@@ -137,7 +137,7 @@ impl<'a> Hub<'a> {
         conversations.clear();
         port.clear();
         info!("hub {}: version {} on {}", config.id.as_str(), env!("CARGO_PKG_VERSION"), config.target);
-        let mut store = Store::new(flash, store);
+        let mut store = Store::new(Gated::new(flash, port.gate()), store);
         if let Err(error) = store.open().await {
             warn!(
                 "store: {}; flags and documents are not there now",

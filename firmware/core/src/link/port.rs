@@ -5,10 +5,11 @@
 //! until it has.
 
 use core::cell::Cell;
+use core::pin::pin;
 
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
-use embassy_time::with_timeout;
+use embassy_time::{Instant, with_deadline};
 
 use super::line::Lines;
 use super::rpc::Incoming;
@@ -16,6 +17,7 @@ use super::status::{Loss, Status};
 use crate::json::{self, Writer};
 use crate::limits;
 use crate::pending::{Id, IfDropped, Pending, Progress, Slot};
+use crate::store::Gate;
 use crate::tool::Answer;
 
 /// Why a call has no answer.
@@ -52,6 +54,7 @@ pub(super) enum Ended {
 pub struct Port {
     status: Status,
     is_open: Cell<bool>,
+    gate: Gate,
     pub(super) calls: Pending<(), Ended, { limits::CALLS }>,
     /// Held by the call that uses the outbox, until its request is sent.
     outbox_lock: Mutex<NoopRawMutex, ()>,
@@ -78,6 +81,7 @@ impl Port {
         Self {
             status: Status::new(),
             is_open: Cell::new(false),
+            gate: Gate::new(),
             calls: Pending::new([const { Slot::new(()) }; limits::CALLS]),
             outbox_lock: Mutex::new(()),
             outbox: Mutex::new(Outbox { text: [0; limits::LINE_OUT], length: 0 }),
@@ -90,8 +94,13 @@ impl Port {
         &self.status
     }
 
+    /// Keeps the flash from being erased while an answer is expected.
+    pub const fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
     /// Calls a tool: `compose` writes the parameters, `read` reads the answer. Gives up after
-    /// [`limits::TOOL_TIMEOUT`]. The request is sent at most once.
+    /// [`limits::TOOL_TIMEOUT`], in which the time that an erase holds it back does not count. The request is sent at most once.
     ///
     /// Dropping the future gives the call up; if its request was sent, it is cancelled at the controller.
     pub async fn call<T, E>(
@@ -103,6 +112,9 @@ impl Port {
             return Err(CallError::Absent);
         }
         let call = self.calls.take(IfDropped::Cancel).ok_or(CallError::Busy)?;
+        // For how long erases have held this call back.
+        let held_before = self.gate.held();
+        let held = Cell::new(None);
         let answered = async {
             let lock = self.outbox_lock.lock().await;
             self.compose(compose).await?;
@@ -111,6 +123,7 @@ impl Port {
             }
             call.queue();
             call.sent().await;
+            held.set(Some(self.gate.held()));
             // The outbox is free for the next call.
             drop(lock);
             call.answered().await.map_err(|ended| match ended {
@@ -118,10 +131,17 @@ impl Port {
                 Ended::Unknown(loss) => CallError::Unknown(loss),
             })
         };
-        let id = match with_timeout(limits::TOOL_TIMEOUT, answered).await {
-            Ok(answered) => answered?,
-            Err(_) if call.is_unsent() => return Err(CallError::Late),
-            Err(_) => return Err(CallError::Silent),
+        let mut answered = pin!(answered);
+        let (start, mut patience) = (Instant::now(), limits::TOOL_TIMEOUT);
+        let id = loop {
+            if let Ok(answered) = with_deadline(start + patience, answered.as_mut()).await {
+                break answered?;
+            }
+            let held = held.get().unwrap_or_else(|| self.gate.held()) - held_before;
+            if patience == limits::TOOL_TIMEOUT + held {
+                return Err(if call.is_unsent() { CallError::Late } else { CallError::Silent });
+            }
+            patience = limits::TOOL_TIMEOUT + held;
         };
         let lines = self.lines.lock().await;
         let line = lines.current();
@@ -155,6 +175,7 @@ impl Port {
     pub(crate) fn clear(&self) {
         self.is_open.set(false);
         self.calls.clear();
+        self.gate.clear();
     }
 
     /// The controller can be called.
@@ -180,10 +201,33 @@ impl Port {
         self.outbox.lock().await
     }
 
+    /// Whether the answer to a call is expected.
+    pub(super) fn is_busy(&self) -> bool {
+        self.calls.find(|call| matches!(call, Progress::Sending(_) | Progress::Sent(_))).is_some()
+    }
+
+    /// Request `id` was sent.
+    pub(super) fn sent(&self, id: Id) {
+        if let Some(call) = self.expecting(id) {
+            call.advance(Progress::Sending(id), Progress::Sent(id));
+        }
+    }
+
+    /// Whether somebody waits for the answer to request `id`. A fast controller may answer before the hub notices that it
+    /// has sent all of it.
+    pub(super) fn expects(&self, id: Id) -> bool {
+        self.expecting(id).is_some()
+    }
+
+    fn expecting(&self, id: Id) -> Option<&Slot<(), Ended>> {
+        self.calls.find(|call| call == Progress::Sent(id) || call == Progress::Sending(id))
+    }
+
     /// The answer to request `id` is in the current line, which is not locked. Returns when its caller has read it; at
     /// once if nobody waits for it.
     pub(super) async fn answered(&self, id: Id) {
-        if let Some(call) = self.calls.sent(id) {
+        if let Some(call) = self.expecting(id) {
+            call.advance(Progress::Sending(id), Progress::Sent(id));
             call.advance(Progress::Sent(id), Progress::Answered(id));
             self.calls.answers_read().await;
         }

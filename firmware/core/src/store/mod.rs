@@ -1,7 +1,7 @@
 //! Settings, flags and documents, kept in flash.
 //!
 //! ```text
-//!   Key ──► names (RAM) ──► id ──► sequential-storage map ──► journal ──► NorFlash
+//!   Key ──► names (RAM) ──► id ──► sequential-storage map ──► journal ──► Gated ──► NorFlash
 //! ```
 //!
 //! The names of all entries are in RAM, sorted; the texts are in flash, in a `sequential-storage` map from a small
@@ -22,6 +22,7 @@
 pub mod content;
 mod error;
 pub mod flags;
+mod gate;
 mod item;
 mod journal;
 mod key;
@@ -41,6 +42,7 @@ use sequential_storage::map::{MapConfig, MapStorage};
 
 pub use content::{Builtin, Document, Expression};
 pub use error::{Capacity, NameFault, Part, StoreError};
+pub use gate::{Gate, GateCounts, Gated};
 use item::Item;
 use journal::Journaled;
 use key::Encoded;
