@@ -137,7 +137,7 @@ async fn connected<T>(
     let mut session = minimq::Session::new(config);
     let asking = async {
         let io = network
-            .dial(&broker.host, broker.port)
+            .dial(&broker.destination())
             .await
             .map_err(|error| NoAnswer(format!("cannot reach the broker at {broker}: {}", error.text())))?;
         let mut connection = session.connect(io).await.map_err(|error| {

@@ -6,13 +6,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use hub_core::{
-    Broker, Config, DEFAULT_TOOL_PREFIX, Dial, Hub, HubId, Memory, Platform, SERIAL_HINT, WallClock,
+    Broker, Config, DEFAULT_TOOL_PREFIX, Dial, Hub, HubId, Memory, Network, Platform, SERIAL_HINT,
 };
 use tokio::sync::Notify;
 
 use crate::network::BrokerUrl;
 
-/// The settings of a hub.
+/// What a hub is started with. Settings that somebody has set in its flash come first.
 #[derive(Clone)]
 pub struct Settings {
     /// The hub's name in every topic.
@@ -43,6 +43,13 @@ impl Settings {
     }
 }
 
+/// The id that a hub of these settings has: the one that was set in its flash, or else the one that it is started with.
+pub async fn id(settings: &Settings, flash: &mut impl MultiwriteNorFlash) -> String {
+    let Some(id) = HubId::new(&settings.hub_id) else { return settings.hub_id.clone() };
+    let mut memory = Box::new(Memory::new());
+    Hub::new(Config { id, ..Config::DEFAULT }, &mut memory).prepare(flash).await.id.as_str().into()
+}
+
 /// Runs a hub for ever. When it restarts, it begins again with what is in `flash`. `seed` decides its random waits.
 ///
 /// # Panics
@@ -50,25 +57,28 @@ impl Settings {
 pub async fn run(
     settings: &Settings,
     uart: (impl Read, impl Write),
+    console: (impl Read, impl Write),
     mut dial: impl Dial,
+    network: impl Network,
     mut flash: impl MultiwriteNorFlash,
     seed: u64,
 ) -> ! {
-    let broker = &settings.broker;
+    let url = settings.broker.url();
+    let login = settings.broker.login.as_ref();
+    let (user, password) = login.map_or(("", ""), |(user, password)| (user.as_str(), password.as_str()));
+    let system_zone = jiff::tz::TimeZone::system();
     let config = Config {
         id: HubId::new(&settings.hub_id).expect("a hub id has 1 to 32 letters, digits, '-' and '_'"),
         target: "sim",
-        broker: Broker {
-            host: &broker.host,
-            port: broker.port,
-            login: broker.login.as_ref().map(|(user, password)| (user.as_str(), password.as_str())),
-        },
+        broker: Broker { url: &url, user, password, ca: "" },
+        time_zone: system_zone.iana_name().unwrap_or("UTC"),
         tool_prefix: &settings.tool_prefix,
         rule: &settings.rule,
         controller_hint: &settings.controller_hint,
         example_tools: settings.example_tools,
+        ..Config::DEFAULT
     };
-    let (mut rx, mut tx) = uart;
+    let ((mut rx, mut tx), (mut keyboard, mut screen)) = (uart, console);
     let mut memory = Box::new(Memory::new());
     let desktop = Desktop { seed, volume: Cell::new(50), restart: Notify::new() };
     loop {
@@ -76,7 +86,14 @@ pub async fn run(
         tokio::select! {
             biased;
             () = desktop.restart.notified() => {}
-            never = hub.run((&mut rx, &mut tx), &mut dial, &mut flash, &desktop) => never,
+            never = hub.run(
+                (&mut rx, &mut tx),
+                (&mut keyboard, &mut screen),
+                &mut dial,
+                &network,
+                &mut flash,
+                &desktop,
+            ) => never,
         }
     }
 }
@@ -93,11 +110,8 @@ impl Platform for &Desktop {
         self.seed
     }
 
-    fn wall_clock(&self) -> Option<WallClock> {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-        let offset = jiff::Zoned::now().offset().seconds() / 60;
-        let utc_offset_minutes = offset.try_into().unwrap_or_default();
-        Some(WallClock { unix_seconds: since.as_secs().try_into().ok()?, utc_offset_minutes })
+    fn wall_clock(&self) -> Option<i64> {
+        SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs().try_into().ok()
     }
 
     fn volume(&self) -> u8 {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use embedded_io_adapters::tokio_1::FromTokio;
 use embedded_io_async::{ErrorType, Read, Write};
 use hub_core::limits::DIAL_TIMEOUT;
-use hub_core::{Dial, DialError};
+use hub_core::{Destination, Dial, DialError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -64,10 +64,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Stream for T {}
 impl Dial for Network {
     type Io<'a> = BrokerStream;
 
-    async fn dial(&mut self, host: &str, port: u16) -> Result<Self::Io<'_>, DialError> {
+    async fn dial(&mut self, to: &Destination<'_>) -> Result<Self::Io<'_>, DialError> {
         Ok(match self {
             Self::Memory(server) => BrokerStream::new(server.connect()),
-            Self::Tcp => BrokerStream::new(connect(host, port).await?),
+            Self::Tcp => BrokerStream::new(connect(to.host, to.port).await?),
         })
     }
 }
@@ -126,6 +126,19 @@ impl BrokerUrl {
     /// The broker in this process, where host and port mean nothing.
     pub fn in_memory() -> Self {
         Self { host: "in-memory".into(), port: 1883, login: None }
+    }
+
+    /// Host and port, to dial.
+    pub fn destination(&self) -> Destination<'_> {
+        Destination { host: &self.host, port: self.port, tls: None }
+    }
+
+    /// The URL without the login.
+    pub fn url(&self) -> String {
+        match self.host.contains(':') {
+            true => format!("mqtt://[{}]:{}", self.host, self.port),
+            false => format!("mqtt://{}:{}", self.host, self.port),
+        }
     }
 
     /// Reads a URL. Not by a URL crate, which wants a password percent-encoded: here it may hold any character.

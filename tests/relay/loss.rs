@@ -2,7 +2,7 @@
 
 use host_sim::network::BrokerStream;
 use host_sim::relay::{self, Models, Settings};
-use hub_core::{Dial, DialError};
+use hub_core::{Destination, Dial, DialError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Duration, sleep, timeout};
@@ -13,7 +13,7 @@ struct Scripted(UnboundedSender<DuplexStream>);
 impl Dial for Scripted {
     type Io<'a> = BrokerStream;
 
-    async fn dial(&mut self, _: &str, _: u16) -> Result<BrokerStream, DialError> {
+    async fn dial(&mut self, _: &Destination<'_>) -> Result<BrokerStream, DialError> {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         self.0.send(theirs).expect("the test listens");
         Ok(BrokerStream::new(ours))

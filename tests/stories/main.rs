@@ -9,6 +9,7 @@ mod endings;
 mod erases;
 mod example;
 mod faults;
+mod identity;
 mod link;
 mod long_lines;
 mod losses;

@@ -19,21 +19,36 @@ fn a_setting_takes_what_its_row_says_and_nothing_else() {
             let key = row["key"].as_str().expect("a key");
             assert_eq!(values[key], row["default"], "{key}");
             assert!(row["purpose"].as_str().is_some_and(|words| words.len() > 20), "{row}");
-            let (good, bad) = match (&row["enum"], row["minimum"].as_i64(), row["maxLength"].as_u64()) {
-                (Value::Array(options), ..) => (options.clone(), vec![json!("neither"), json!(true)]),
-                (_, Some(least), _) => {
-                    let most = row["maximum"].as_i64().expect("a maximum");
-                    (
-                        vec![json!(least), json!(most)],
-                        vec![json!(least - 1), json!(most + 1), json!("1"), json!(1.5)],
-                    )
-                }
-                (_, _, Some(longest)) => {
-                    let length = usize::try_from(longest).expect("a length");
-                    (vec![json!("x".repeat(length))], vec![json!("x".repeat(length + 1)), json!(1)])
-                }
-                _ => panic!("a row without bounds: {row}"),
+            let of_a_form = match key {
+                "wifi.password" => Some((
+                    vec![json!("x".repeat(8)), json!("a".repeat(64))],
+                    vec![json!("x".repeat(7)), json!("x".repeat(64)), json!(12_345_678)],
+                )),
+                "broker.url" => Some((
+                    vec![json!("mqtt://10.0.0.7:1884"), json!("MQTTS://broker.lan/"), json!("broker")],
+                    vec![json!(""), json!("http://x"), json!("mqtt://"), json!("mqtt://x:0"), json!("a b")],
+                )),
+                // Checked below, by what it becomes.
+                "broker.ca" => continue,
+                _ => None,
             };
+            let (good, bad) = of_a_form.unwrap_or_else(|| {
+                match (&row["enum"], row["minimum"].as_i64(), row["maxLength"].as_u64()) {
+                    (Value::Array(options), ..) => (options.clone(), vec![json!("neither"), json!(true)]),
+                    (_, Some(least), _) => {
+                        let most = row["maximum"].as_i64().expect("a maximum");
+                        (
+                            vec![json!(least), json!(most)],
+                            vec![json!(least - 1), json!(most + 1), json!("1"), json!(1.5)],
+                        )
+                    }
+                    (_, _, Some(longest)) => {
+                        let length = usize::try_from(longest).expect("a length");
+                        (vec![json!("x".repeat(length))], vec![json!("x".repeat(length + 1)), json!(1)])
+                    }
+                    _ => panic!("a row without bounds: {row}"),
+                }
+            });
             let needs_restart = row["restart_required"] == true;
             for value in good {
                 let reply = owner.sets(key, value.clone()).await;
@@ -48,6 +63,13 @@ fn a_setting_takes_what_its_row_says_and_nothing_else() {
             }
             assert_eq!(owner.sets(key, Value::Null).await["success"], true);
         }
+        let certificate = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
+        let reply = owner.sets("broker.ca", json!(certificate)).await;
+        assert_refused(
+            &reply,
+            "invalid_request",
+            "'value' must be a string with one certificate of at most 2048 bytes, in PEM",
+        );
         assert_eq!(owner.asks("config/get", json!({})).await["settings"], values, "all as at first");
         let reply = owner.sets("tool_prefix", json!("a b")).await;
         assert_refused(

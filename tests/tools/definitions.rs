@@ -7,7 +7,7 @@ use hub_core::chat::prompts::{self, PROMPTS};
 use hub_core::json::{Value as Text, Writer};
 use hub_core::tool::{DeclaredTools, Format, Full, Implementation, Registry, Tool, describe, is_listed};
 use hub_core::tools::{DOCUMENTS, EXAMPLE_TOOLS, TOOLS};
-use hub_core::{Broker, Config, Hub, HubId, Memory, limits, schema};
+use hub_core::{Config, Hub, HubId, Memory, limits, schema};
 use serde_json::{Value, json};
 use support::log::{assert_logged, assert_not_logged, log_to_memory};
 
@@ -124,11 +124,9 @@ fn a_hub_hands_out_its_declared_tools_once() {
     let config = Config {
         id: HubId::new(&settings.hub_id).expect("an id"),
         target: "test",
-        broker: Broker { host: "", port: 1883, login: None },
         tool_prefix: &settings.tool_prefix,
-        rule: "",
-        controller_hint: "",
         example_tools: true,
+        ..Config::DEFAULT
     };
     // Each hub has the same, and neither has them twice.
     for _ in 0..2 {

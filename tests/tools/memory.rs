@@ -82,7 +82,7 @@ fn each_project_has_its_flags() {
         owner.asks("config/set", json!({ "key": "project", "value": null })).await;
         assert_eq!(succeeds(owner, "get_project_flag", get).await["value"], 21);
         for (wrong, words) in [
-            (json!({ "key": "wifi", "value": "x" }), "'key' must be one of: project"),
+            (json!({ "key": "wifi", "value": "x" }), "'key' must be one of: hub.id"),
             (json!({ "key": "project" }), "'value' must be a string"),
             (json!({ "key": "project", "value": "" }), "must not be empty"),
             (json!({ "key": "project", "value": "p".repeat(33) }), "at most 32 bytes"),

@@ -19,6 +19,7 @@ use host_sim::hub::{self, Settings};
 use host_sim::link;
 use host_sim::network::Network;
 use host_sim::zwave::Home;
+use hub_core::{NoConsole, Wired};
 use serde_json::Value;
 use support::client::Client;
 use support::controller::{Controller, zwave_tools};
@@ -238,7 +239,15 @@ impl World {
             let slow = Slow { flash: &mut *flash, stop: &self.stop };
             tokio::select! {
                 biased;
-                never = hub::run(&self.settings, line, dial, slow, self.seed) => never,
+                never = hub::run(
+                    &self.settings,
+                    line,
+                    (NoConsole, NoConsole),
+                    dial,
+                    Wired,
+                    slow,
+                    self.seed,
+                ) => never,
                 off = power.wait_for(|is_on| !is_on) => drop(off.expect("the world stands")),
             }
             self.is_running.set(false);

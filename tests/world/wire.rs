@@ -8,7 +8,7 @@ use embedded_io_adapters::tokio_1::FromTokio;
 use embedded_io_async::{ErrorType, Read, Write};
 use host_sim::link;
 use host_sim::network::{BrokerStream, Network};
-use hub_core::{Dial, DialError};
+use hub_core::{Destination, Dial, DialError};
 use support::line::LineTap;
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf};
 use tokio::time::Instant;
@@ -80,13 +80,13 @@ pub(crate) struct WireDial(pub(crate) Rc<Wire>);
 impl Dial for WireDial {
     type Io<'a> = Tapped;
 
-    async fn dial(&mut self, host: &str, port: u16) -> Result<Tapped, DialError> {
+    async fn dial(&mut self, to: &Destination<'_>) -> Result<Tapped, DialError> {
         let wire = self.0.clone();
         wire.dials.borrow_mut().push(Dialled { at: Instant::now(), sent: Vec::new() });
         let io = match wire.reach.get() {
             Reach::Open | Reach::OneWay => {
                 let mut network = wire.network.borrow().clone();
-                network.dial(host, port).await?
+                network.dial(to).await?
             }
             Reach::Fails(error) => return Err(error),
             Reach::Mute => {

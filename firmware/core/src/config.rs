@@ -2,17 +2,31 @@
 
 use core::fmt;
 
+use crate::boot::Report;
 use crate::limits;
+use crate::platform::Credentials;
 
-/// The identity of a hub, its broker and its defaults.
+/// What a hub is started with: the machine's name, and the values of settings that nobody has set.
 #[derive(Clone, Copy, Debug)]
 pub struct Config<'a> {
-    /// The hub's name in every topic: `hearthwave/<id>/…`.
-    pub id: HubId<'a>,
     /// The machine, as announced in `info`: `esp32c3`, `qemu`, `sim`.
     pub target: &'a str,
+    /// How this start came about.
+    pub boot: Report,
+    /// The hub's id in every topic: `hearthwave/<id>/…`.
+    pub id: HubId<'a>,
+    /// What people call the hub.
+    pub name: &'a str,
+    /// The Wi-Fi network.
+    pub wifi: Credentials<'a>,
     /// The MQTT broker.
     pub broker: Broker<'a>,
+    /// The time zone, like `Europe/Berlin`.
+    pub time_zone: &'a str,
+    /// Who is asked for the time by SNTP.
+    pub time_server: &'a str,
+    /// The speed of the controller's serial line, a number.
+    pub baud_rate: &'a str,
     /// The prefix of the hub's own tools, without the underscore; no prefix if this is empty.
     pub tool_prefix: &'a str,
     /// The default rule for conversations, as JSON; the built-in one if this is empty.
@@ -56,25 +70,91 @@ impl<'a> HubId<'a> {
     }
 }
 
+impl Config<'_> {
+    /// A hub called `hub` whose broker, time zone and all the rest are the usual ones. To be completed:
+    /// `Config { target: "my-board", ..Config::DEFAULT }`.
+    pub const DEFAULT: Config<'static> = Config {
+        target: "",
+        boot: Report::POWER_ON,
+        id: HubId("hub"),
+        name: "Hearthwave",
+        wifi: Credentials { ssid: "", password: "" },
+        broker: Broker { url: "mqtt://homeassistant.local", user: "", password: "", ca: "" },
+        time_zone: "UTC",
+        time_server: "pool.ntp.org",
+        baud_rate: "115200",
+        tool_prefix: DEFAULT_TOOL_PREFIX,
+        rule: "",
+        controller_hint: SERIAL_HINT,
+        example_tools: false,
+    };
+}
+
 /// Where the broker is and how to log in.
 #[derive(Clone, Copy)]
 pub struct Broker<'a> {
-    /// A name or an address.
-    pub host: &'a str,
-    /// Usually 1883.
-    pub port: u16,
-    /// User name and password, if the broker requires them.
-    pub login: Option<(&'a str, &'a str)>,
+    /// Its [address](Address).
+    pub url: &'a str,
+    /// The user name; empty if the broker does not ask for one.
+    pub user: &'a str,
+    /// The password of that user.
+    pub password: &'a str,
+    /// The certificate that the broker's is checked with, in PEM or as the base64 of its DER; empty for none.
+    pub ca: &'a str,
 }
 
 /// Without the password.
 impl fmt::Debug for Broker<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let user = self.login.map(|(user, _)| user);
-        f.debug_struct("Broker")
-            .field("host", &self.host)
-            .field("port", &self.port)
-            .field("user", &user)
-            .finish()
+        f.debug_struct("Broker").field("url", &self.url).field("user", &self.user).finish_non_exhaustive()
+    }
+}
+
+/// A broker's address, written `mqtt://HOST[:PORT]` or, with TLS, `mqtts://HOST[:PORT]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address<'a> {
+    /// A name or an address.
+    pub host: &'a str,
+    /// 1883 unless given, with TLS 8883.
+    pub port: u16,
+    /// Whether the connection is encrypted.
+    pub is_tls: bool,
+}
+
+impl<'a> Address<'a> {
+    /// `None` if it is not one. Without a scheme it is `mqtt://`. What people type with it is forgiven: spaces around it,
+    /// capitals in the scheme and a slash at the end.
+    pub fn parse(url: &'a str) -> Option<Self> {
+        let url = url.trim();
+        let (scheme, rest) = url.split_once("://").unwrap_or(("mqtt", url));
+        let (is_tls, usual) = if scheme.eq_ignore_ascii_case("mqtt") {
+            (false, 1883)
+        } else if scheme.eq_ignore_ascii_case("mqtts") {
+            (true, 8883)
+        } else {
+            return None;
+        };
+        let rest = rest.strip_suffix('/').unwrap_or(rest);
+        // An IPv6 address is in brackets, since it has colons of its own.
+        let (host, port, is_bracketed) = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((host, port)) => (host, port, true),
+            None => {
+                let end = rest.find(':').unwrap_or(rest.len());
+                let (host, port) = rest.split_at_checked(end)?;
+                (host, port, false)
+            }
+        };
+        let port = match port.strip_prefix(':') {
+            Some(port) => port.parse().ok().filter(|port| *port > 0)?,
+            None if port.is_empty() => usual,
+            None => return None,
+        };
+        let is_host = |byte: u8| {
+            byte.is_ascii_alphanumeric()
+                || matches!(byte, b'-' | b'.' | b'_')
+                || is_bracketed && matches!(byte, b':' | b'%')
+        };
+        let is_right = !host.is_empty() && host.len() <= limits::HOST && host.bytes().all(is_host);
+        is_right.then_some(Self { host, port, is_tls })
     }
 }

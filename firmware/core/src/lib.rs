@@ -1,33 +1,28 @@
 //! The Hearthwave hub, as a library without an operating system, a heap or an executor.
 //!
 //! [`Hub`] joins a session with an MQTT broker, conversations, a link to the Z-Wave controller and the tools. What differs
-//! between a board and the desktop simulator is handed to [`Hub::run`]: a serial line (`embedded_io_async`), a [`Dial`] that
-//! opens the way to the broker, a flash (`embedded_storage_async`) and a [`Platform`]. The binary links the time driver of
+//! between a board and the desktop simulator is handed to [`Hub::run`]: two serial lines (`embedded_io_async`), to the controller
+//! and to people, a [`Dial`] that opens the way to the broker, the [`Network`] that it is on, a flash
+//! (`embedded_storage_async`) and a [`Platform`]. The binary links the time driver of
 //! `embassy-time`.
 //!
 //! ```
 //! use embedded_io_async::{Read, Write};
 //! use embedded_storage_async::nor_flash::MultiwriteNorFlash;
-//! use hub_core::{Broker, Config, DEFAULT_TOOL_PREFIX, Dial, Hub, HubId, Memory, Platform, SERIAL_HINT};
+//! use hub_core::{Config, Dial, Hub, Memory, Network, Platform};
 //!
 //! /// Runs for ever. `memory` is large, and all zeros when new: a static costs no flash.
 //! async fn run_hub(
 //!     memory: &'static mut Memory,
 //!     uart: (impl Read, impl Write),
+//!     console: (impl Read, impl Write),
 //!     dial: impl Dial,
-//!     flash: impl MultiwriteNorFlash,
+//!     network: impl Network,
+//!     flash: &mut impl MultiwriteNorFlash,
 //!     board: impl Platform,
 //! ) -> ! {
-//!     let config = Config {
-//!         id: const { HubId::new("kitchen").unwrap() },
-//!         target: "my-board",
-//!         broker: Broker { host: "homeassistant.local", port: 1883, login: None },
-//!         tool_prefix: DEFAULT_TOOL_PREFIX,
-//!         rule: "",
-//!         controller_hint: SERIAL_HINT,
-//!         example_tools: false,
-//!     };
-//!     Hub::new(config, memory).run(uart, dial, flash, board).await
+//!     let config = Config { target: "my-board", ..Config::DEFAULT };
+//!     Hub::new(config, memory).run(uart, console, dial, network, flash, board).await
 //! }
 //! ```
 //!
@@ -94,6 +89,9 @@ pub mod text;
 pub mod tool;
 pub mod tools;
 
-pub use config::{Broker, Config, DEFAULT_TOOL_PREFIX, HubId, SERIAL_HINT};
-pub use hub::{Hub, Memory};
-pub use platform::{Dial, DialError, Platform, WallClock};
+pub use config::{Address, Broker, Config, DEFAULT_TOOL_PREFIX, HubId, SERIAL_HINT};
+pub use hub::{Hub, Memory, Start};
+pub use platform::{
+    AccessPoint, Credentials, Destination, Dial, DialError, Network, NetworkState, NetworkStatus, NoConsole,
+    Pattern, Platform, Tls, TlsError, Usage, Wired,
+};

@@ -384,3 +384,21 @@ pub const BOOT_MESSAGE: usize = 160;
 
 /// Failed starts in a row after which the hub starts in safe mode. Fewer may be a bad supply while things are plugged in.
 pub const FAILED_STARTS: u32 = 4;
+
+/// The name of a Wi-Fi network: what the standard allows.
+pub const SSID: usize = 32;
+
+/// A Wi-Fi password: 63 characters, or a key of 64 hexadecimal digits.
+pub const WIFI_PASSWORD: usize = 64;
+
+/// The broker's name. Names in a home are short, and those of cloud brokers have some 60 characters.
+pub const HOST: usize = 96;
+
+/// What people call the hub. Wi-Fi set-up tools show it on one line.
+pub const HUB_NAME: usize = 48;
+
+/// A certificate, as DER. With an RSA key of 4096 bits it has some 1,400.
+pub const CERTIFICATE: usize = 2048;
+
+/// The same in base64, as it is kept.
+pub const CERTIFICATE_TEXT: usize = CERTIFICATE.div_ceil(3) * 4;

@@ -26,7 +26,7 @@ mod wifi;
 use defmt::warn;
 use embassy_executor::Spawner;
 use esp_hal::{clock::CpuClock, timer::timg::TimerGroup};
-use hub_core::{Hub, Memory, Platform};
+use hub_core::{Hub, Memory, NoConsole, Platform, Wired};
 use hub_tcp::TcpDial;
 use static_cell::ConstStaticCell;
 // Linked for what they provide, the panic handler and the logger.
@@ -61,5 +61,7 @@ async fn main(spawner: Spawner) -> ! {
         }
     };
 
-    Hub::new(settings::HUB, MEMORY.take()).run(line, dial, flash::open(board.FLASH), Chip).await
+    let mut flash = flash::open(board.FLASH);
+    let console = (NoConsole, NoConsole);
+    Hub::new(settings::HUB, MEMORY.take()).run(line, console, dial, Wired, &mut flash, Chip).await
 }

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use esp_hal::{delay::Delay, efuse, rng::Rng, system};
-use hub_core::{Platform, WallClock};
+use hub_core::Platform;
 
 /// Time for the last log lines to leave through USB, and a pause between restarts after a fault at start-up.
 const LAST_WORDS_MILLISECONDS: u32 = 2000;
@@ -25,11 +25,6 @@ impl Platform for Chip {
             *byte ^= address;
         }
         u64::from_le_bytes(bytes)
-    }
-
-    /// Nobody sets the clock yet.
-    fn wall_clock(&self) -> Option<WallClock> {
-        None
     }
 
     fn volume(&self) -> u8 {

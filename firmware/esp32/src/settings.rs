@@ -16,7 +16,7 @@
 //! build time: a bad one fails the build with a sentence that says why. They end up readable in the flash image, so an image is as secret as its
 //! passwords.
 
-use hub_core::{Broker, Config, DEFAULT_TOOL_PREFIX, HubId, SERIAL_HINT};
+use hub_core::{Broker, Config, DEFAULT_TOOL_PREFIX, HubId};
 
 /// MQTT without TLS.
 const BROKER_PORT: u16 = 1883;
@@ -56,8 +56,8 @@ pub const HUB: Config<'static> = Config {
         Some(rule) => rule,
         None => "",
     },
-    controller_hint: SERIAL_HINT,
     example_tools: is_true(set(option_env!("MCP_INCLUDE_EXAMPLE_TOOLS"))),
+    ..Config::DEFAULT
 };
 
 /// An empty variable is how a shell or a CI file spells "not set".
@@ -122,17 +122,20 @@ const fn broker(
     user: Option<&'static str>,
     password: Option<&'static str>,
 ) -> Broker<'static> {
-    let (host, port) = match address {
-        Some(address) => split_port(address),
-        None => (BROKER, BROKER_PORT),
+    let url = match address {
+        Some(address) => {
+            split_port(address);
+            address
+        }
+        None => BROKER,
     };
-    let login = match (user, password) {
-        (Some(user), Some(password)) => Some((user, password)),
-        (Some(user), None) => Some((user, "")),
-        (None, None) => None,
+    let (user, password) = match (user, password) {
+        (Some(user), Some(password)) => (user, password),
+        (Some(user), None) => (user, ""),
+        (None, None) => ("", ""),
         (None, Some(_)) => panic!("HEARTHWAVE_BROKER_PASSWORD is set, but HEARTHWAVE_BROKER_USER is not"),
     };
-    Broker { host, port, login }
+    Broker { url, user, password, ca: "" }
 }
 
 /// `host:port` or `host`.

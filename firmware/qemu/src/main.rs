@@ -19,7 +19,7 @@ mod uart;
 mod usage;
 
 use embassy_executor::Spawner;
-use hub_core::{Config, DEFAULT_TOOL_PREFIX, Hub, Memory, Platform, SERIAL_HINT};
+use hub_core::{Config, Hub, Memory, NoConsole, Platform, Wired};
 use hub_tcp::TcpDial;
 use static_cell::ConstStaticCell;
 
@@ -50,14 +50,8 @@ async fn run(spawner: Spawner, settings: Settings) -> ! {
         spawner.spawn(usage::report(period).expect("spawned once"));
     }
 
-    let config = Config {
-        id: settings.id,
-        target: "qemu",
-        broker: settings.broker,
-        tool_prefix: DEFAULT_TOOL_PREFIX,
-        rule: "",
-        controller_hint: SERIAL_HINT,
-        example_tools: false,
-    };
-    Hub::new(config, MEMORY.take()).run(uart, dial, flash::open(), platform).await
+    let config = Config { id: settings.id, target: "qemu", broker: settings.broker, ..Config::DEFAULT };
+    let mut flash = flash::open();
+    let console = (NoConsole, NoConsole);
+    Hub::new(config, MEMORY.take()).run(uart, console, dial, Wired, &mut flash, platform).await
 }

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use hub_core::{Platform, WallClock};
+use hub_core::Platform;
 
 use crate::console;
 
@@ -27,10 +27,8 @@ impl Platform for Machine {
         self.seed
     }
 
-    /// In UTC: the machine knows no other.
-    fn wall_clock(&self) -> Option<WallClock> {
-        let seconds = nanoseconds() / 1_000_000_000;
-        Some(WallClock { unix_seconds: seconds.try_into().ok()?, utc_offset_minutes: 0 })
+    fn wall_clock(&self) -> Option<i64> {
+        (nanoseconds() / 1_000_000_000).try_into().ok()
     }
 
     fn volume(&self) -> u8 {

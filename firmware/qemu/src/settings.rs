@@ -5,7 +5,7 @@ use core::num::NonZeroU16;
 use core::str::FromStr;
 
 use embassy_time::Duration;
-use hub_core::{Broker, HubId};
+use hub_core::{Address, Broker, HubId};
 use log::LevelFilter;
 use semihosting::experimental::env::{Args, args};
 use static_cell::StaticCell;
@@ -17,7 +17,7 @@ const COMMAND_LINE: usize = 512;
 pub struct Settings {
     /// `id`: the hub's name. Default `qemu`.
     pub id: HubId<'static>,
-    /// `host`, `port`, `user` and `password`. Default: port 1883 of the machine that runs the emulator.
+    /// `url`, `user` and `password`. Default: port 1883 of the machine that runs the emulator.
     pub broker: Broker<'static>,
     /// `seed`: a number, for runs that repeat. Default: another one every time.
     pub seed: Option<u64>,
@@ -43,7 +43,7 @@ impl Display for SettingsError {
             Self::Unreadable => write!(f, "no command line, or one of more than {COMMAND_LINE} bytes"),
             Self::Unknown(word) => write!(
                 f,
-                "no setting is called `{word}`; known are host, port, user, password, id, seed, log and report, each as key=value"
+                "no setting is called `{word}`; known are url, user, password, id, seed, log and report, each as key=value"
             ),
             Self::Invalid(word) => write!(f, "that value is not possible: `{word}`"),
         }
@@ -58,22 +58,21 @@ impl Settings {
 
         let mut settings = Self {
             id: const { HubId::new("qemu").unwrap() },
-            broker: Broker { host: "10.0.2.2", port: 1883, login: None },
+            broker: Broker { url: "mqtt://10.0.2.2", user: "", password: "", ca: "" },
             seed: None,
             log: LevelFilter::Info,
             report: None,
         };
-        let (mut user, mut password) = (None, "");
         // The first word is the program's name.
         for word in (&*line).skip(1) {
             let word = word.map_err(|_| SettingsError::Unreadable)?;
             let (key, value) = word.split_once('=').ok_or(SettingsError::Unknown(word))?;
             match key {
                 "id" => settings.id = HubId::new(value).ok_or(SettingsError::Invalid(word))?,
-                "host" => settings.broker.host = value,
-                "port" => settings.broker.port = parse(word, value)?,
-                "user" => user = Some(value),
-                "password" => password = value,
+                "url" if Address::parse(value).is_none() => return Err(SettingsError::Invalid(word)),
+                "url" => settings.broker.url = value,
+                "user" => settings.broker.user = value,
+                "password" => settings.broker.password = value,
                 "seed" => settings.seed = Some(parse(word, value)?),
                 "log" => settings.log = parse(word, value)?,
                 "report" => {
@@ -83,7 +82,6 @@ impl Settings {
                 _ => return Err(SettingsError::Unknown(word)),
             }
         }
-        settings.broker.login = user.map(|user| (user, password));
         Ok(settings)
     }
 }

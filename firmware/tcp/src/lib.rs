@@ -10,7 +10,7 @@ use embassy_net::tcp::{ConnectError, Error, TcpSocket};
 use embassy_net::{IpAddress, Stack};
 use embassy_time::{Duration, with_timeout};
 use embedded_io_async::{ErrorType, Read, Write};
-use hub_core::{Dial, DialError, limits};
+use hub_core::{Destination, Dial, DialError, TlsError, limits};
 
 /// Two segments and a half: enough to keep a home network busy.
 const RECEIVE_BUFFER: usize = 4096;
@@ -91,9 +91,12 @@ impl<'a> Dial for TcpDial<'a> {
     where
         Self: 's;
 
-    async fn dial(&mut self, host: &str, port: u16) -> Result<TcpStream<'_, 'a>, DialError> {
+    async fn dial(&mut self, to: &Destination<'_>) -> Result<TcpStream<'_, 'a>, DialError> {
+        if to.tls.is_some() {
+            return Err(DialError::Tls(TlsError::Unsupported));
+        }
         self.stack.wait_config_up().await;
-        with_timeout(limits::DIAL_TIMEOUT, self.connect(host, port))
+        with_timeout(limits::DIAL_TIMEOUT, self.connect(to.host, to.port))
             .await
             .unwrap_or(Err(DialError::Unreachable))
     }

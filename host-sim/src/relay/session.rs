@@ -4,8 +4,8 @@ use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 
+use hub_core::Dial;
 use hub_core::mqtt::{Client, Role};
-use hub_core::{Broker, Dial};
 use minimq::{Buffers, ConfigBuilder, ConfigError};
 
 use super::Settings;
@@ -66,7 +66,7 @@ pub async fn run(
     if let Some((user, password)) = &broker.login {
         config = config.auth(user, password.as_bytes()).map_err(Unfit)?;
     }
-    let broker = &Broker { host: &broker.host, port: broker.port, login: None };
+    let broker = &broker.destination();
     let mut client = Client::new(config, ROLE, settings.seed);
     let mut jobs = Jobs::new(Arc::new(Work::new(settings)));
     loop {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use embedded_io_async::{ErrorKind, ErrorType, Read, Write};
-use hub_core::{Config, Dial, DialError, Hub, HubId, Memory, Platform, WallClock};
+use hub_core::{Config, Destination, Dial, DialError, Hub, Memory, NoConsole, Platform, Wired};
 use test_flash::Flash;
 
 use crate::clock;
@@ -84,7 +84,7 @@ impl Broker {
 impl Dial for Broker {
     type Io<'a> = Self;
 
-    async fn dial(&mut self, _: &str, _: u16) -> Result<Self, DialError> {
+    async fn dial(&mut self, _: &Destination<'_>) -> Result<Self, DialError> {
         let line = &mut *self.0.borrow_mut();
         line.sent.clear();
         line.subscribed = false;
@@ -275,8 +275,8 @@ impl Platform for Machine {
         1
     }
 
-    fn wall_clock(&self) -> Option<WallClock> {
-        Some(WallClock { unix_seconds: 1_767_225_600, utc_offset_minutes: 60 })
+    fn wall_clock(&self) -> Option<i64> {
+        Some(1_767_225_600)
     }
 
     fn volume(&self) -> u8 {
@@ -304,20 +304,18 @@ impl Wake for Bell {
 pub fn with_hub(broker: &Broker, controller: &Controller, story: impl FnOnce(&mut dyn FnMut())) {
     clock::reset();
     let config = Config {
-        id: HubId::new("hub").expect("an id"),
         target: "fuzz",
-        broker: hub_core::Broker { host: "broker", port: 1883, login: Some(("user", "password")) },
-        tool_prefix: hub_core::DEFAULT_TOOL_PREFIX,
-        rule: "",
-        controller_hint: "its power",
+        broker: hub_core::Broker { url: "mqtt://broker", user: "user", password: "password", ca: "" },
         example_tools: true,
+        ..Config::DEFAULT
     };
     let mut memory = Box::new(Memory::new());
     let mut hub = Hub::new(config, &mut memory);
     let mut flash = Flash::<256>::new(16);
     let allowance = flash.limit();
-    let mut run =
-        pin!(hub.run((controller.clone(), controller.clone()), broker.clone(), flash, Machine::default()));
+    let line = (controller.clone(), controller.clone());
+    let console = (NoConsole, NoConsole);
+    let mut run = pin!(hub.run(line, console, broker.clone(), Wired, &mut flash, Machine::default()));
     let bell = Arc::new(Bell::default());
     let waker = Waker::from(bell.clone());
     story(&mut || {

@@ -54,7 +54,7 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
         Err(Overflow) => error!("hub: a refusal does not fit into a reply; the caller gets an empty one"),
     }
     if is_speech {
-        job.reply_to = ReplyTo::topic(Topics::new(parts.config.id).own("speech"));
+        job.reply_to = ReplyTo::topic(Topics::new(parts.identity.id()).own("speech"));
     }
 }
 
@@ -74,7 +74,7 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
         Request::ContentPut => content::put(request, store, reply).await?,
         Request::ContentDelete => content::delete(request, store).await?,
         Request::ConfigSet => {
-            let setting = settings::set(request, store).await?;
+            let setting = settings::set(request, store, reply).await?;
             needs_restart = setting.needs_restart;
             if core::ptr::eq(setting, &VOLUME) {
                 let Toolbox { platform, speaker, .. } = toolbox;

@@ -38,6 +38,7 @@ pub const LIMITS: [(&str, usize); 19] = [
 
 #[derive(Serialize)]
 struct Info<'a> {
+    name: &'a str,
     version: &'a str,
     target: &'a str,
     link: &'a str,
@@ -94,6 +95,7 @@ pub(super) fn write(parts: &Parts<'_>, buffer: &mut [u8]) -> Result<usize, Overf
     parts.status.read(|state, controller| {
         let known = !controller.name.is_empty();
         let info = Info {
+            name: parts.identity.name(),
             version: env!("CARGO_PKG_VERSION"),
             target: parts.config.target,
             link: state.as_str(),

@@ -10,6 +10,7 @@
 mod content;
 mod dispatch;
 mod events;
+mod identity;
 mod info;
 mod publisher;
 mod session;
@@ -26,16 +27,17 @@ use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use self::events::Events;
+use self::identity::Identity;
 pub use self::info::LIMITS;
 use crate::config::Config;
 use crate::conversations::Conversations;
 use crate::link::{self, Port, Status};
 use crate::log::{info, warn};
 use crate::notice::Notices;
-use crate::platform::{Dial, Platform};
+use crate::platform::{Credentials, Dial, Network, Platform};
 use crate::questions::Questions;
 use crate::request::{Job, Slots};
-use crate::settings::{EXAMPLE_TOOLS, TOOL_PREFIX};
+use crate::settings::{self as rows, EXAMPLE_TOOLS, TOOL_PREFIX};
 use crate::speaker::Speaker;
 use crate::store::{self, Gated, Store};
 use crate::tool::{self, DeclaredTools, Registry};
@@ -56,6 +58,7 @@ pub struct Memory {
     events: Events,
     questions: Questions,
     registry: Registry,
+    identity: Identity,
 }
 
 impl Memory {
@@ -71,6 +74,7 @@ impl Memory {
             events: Events::new(),
             questions: Questions::new(),
             registry: Registry::new(),
+            identity: Identity::new(),
         }
     }
 }
@@ -78,6 +82,7 @@ impl Memory {
 /// The parts of a running hub that its tasks share.
 struct Parts<'a> {
     config: &'a Config<'a>,
+    identity: &'a Identity,
     slots: &'a Slots,
     questions: &'a Questions,
     conversations: &'a Conversations,
@@ -107,28 +112,83 @@ impl<'a> Hub<'a> {
         self.declared.take()
     }
 
+    /// Reads the settings that a board needs before it can open what [`run`](Self::run) takes. The flash is then as it was
+    /// given: hand the same to `run`.
+    pub async fn prepare<F: MultiwriteNorFlash>(&mut self, flash: &mut F) -> Start {
+        let Self { config, memory, .. } = self;
+        // Behind the gate as in `run`, so that the store's code is there once.
+        let mut store = Store::new(Gated::new(flash, memory.port.gate()), &mut memory.store);
+        let id = rows::HUB_ID.value(&mut store, config).await;
+        Start {
+            // Rows only take values that fit.
+            id: heapless::String::try_from(&*id).unwrap_or_default(),
+            baud_rate: rows::CONTROLLER_BAUD.value(&mut store, config).await.parse().unwrap_or(115_200),
+            led_pin: rows::LED_PIN.value(&mut store, config).await.parse().ok(),
+        }
+    }
+
     /// Runs the hub for ever: keeps a session with the broker and the link to the controller on `uart`
-    /// (its receiving and sending halves), and answers requests. Neither side waits for the other. What it has to
-    /// remember is in `flash`, which is its own from start to end.
+    /// (its receiving and sending halves), listens to whoever sits at `console`, and answers requests. No side waits for
+    /// another. What it has to remember is in `flash`, which is its own from start to end.
     ///
     /// Dropping the future stops the hub; the broker then publishes its will.
-    pub async fn run<R, W, D, F, P>(&mut self, uart: (R, W), mut dial: D, flash: F, platform: P) -> !
+    pub async fn run<R, W, CR, CW, D, N, F, P>(
+        &mut self,
+        uart: (R, W),
+        console: (CR, CW),
+        mut dial: D,
+        network: N,
+        flash: &mut F,
+        platform: P,
+    ) -> !
     where
         R: Read,
         W: Write,
+        CR: Read,
+        CW: Write,
         D: Dial,
+        N: Network,
         F: MultiwriteNorFlash,
         P: Platform,
     {
         let declared = self.take_declared_tools();
         let Self { config, memory, .. } = self;
-        let Memory { mqtt, port, notices, conversations, store, slots, events, questions, registry } =
-            &mut **memory;
+        let Memory {
+            mqtt,
+            port,
+            notices,
+            conversations,
+            store,
+            slots,
+            events,
+            questions,
+            registry,
+            identity,
+        } = &mut **memory;
         let seed = platform.seed();
+        let mut store = Store::new(Gated::new(flash, port.gate()), store);
+        if let Err(error) = store.open().await {
+            warn!(
+                "store: {}; settings, flags and documents are not there now",
+                tool::Failure::from(error).error.as_str()
+            );
+        }
+        identity.read(&mut store, config, &mut mqtt.send).await;
+        join_network(&network, &mut store, config).await;
         let (port, status) = (&*port, port.status());
         let speaker = &Speaker::new();
-        let parts =
-            &Parts { config, slots, questions, conversations, events, notices, registry, status, speaker };
+        let parts = &Parts {
+            config,
+            identity,
+            slots,
+            questions,
+            conversations,
+            events,
+            notices,
+            registry,
+            status,
+            speaker,
+        };
         // An earlier run may have left something half done.
         slots.clear();
         questions.clear(seed);
@@ -136,14 +196,8 @@ impl<'a> Hub<'a> {
         events.clear();
         conversations.clear();
         port.clear();
-        info!("hub {}: version {} on {}", config.id.as_str(), env!("CARGO_PKG_VERSION"), config.target);
-        let mut store = Store::new(Gated::new(flash, port.gate()), store);
-        if let Err(error) = store.open().await {
-            warn!(
-                "store: {}; flags and documents are not there now",
-                tool::Failure::from(error).error.as_str()
-            );
-        }
+        let id = parts.identity.id();
+        info!("hub {}: version {} on {}", id.as_str(), env!("CARGO_PKG_VERSION"), config.target);
         parts.registry.reset(&TOOL_PREFIX.value(&mut store, config).await);
         let has_examples = EXAMPLE_TOOLS.value(&mut store, config).await == "on";
         let examples = if has_examples { tools::EXAMPLE_TOOLS } else { &[] };
@@ -165,12 +219,37 @@ impl<'a> Hub<'a> {
         let serve = |index| {
             parts.slots.serve(index, async |job: &mut Job| dispatch::answer(job, parts, toolbox).await)
         };
+        let now = || platform.wall_clock();
         // Pinned one by one where they stay: moved, all of them would cross the stack.
-        let session = pin!(session::run(mqtt, &mut dial, seed, parts));
+        let session = pin!(session::run(mqtt, &mut dial, seed, &now, parts));
         let link = pin!(link::run(rx, tx, &resources));
         let jobs: [_; limits::JOBS] = [pin!(serve(0)), pin!(serve(1)), pin!(serve(2)), pin!(serve(3))];
+        let _ = console;
         join5(session, link, join_array(jobs), speaker.keep(&store), restart_when_asked(toolbox)).await.0
     }
+}
+
+/// What a board needs to know before it opens its parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// The hub's id, which is its name at the router, too.
+    pub id: heapless::String<{ limits::HUB_ID }>,
+    /// The speed of the controller's serial line.
+    pub baud_rate: u32,
+    /// The pin of the lamp, if there is one.
+    pub led_pin: Option<u8>,
+}
+
+/// Joins the Wi-Fi network that is set.
+async fn join_network<N: Network, F: MultiwriteNorFlash>(
+    network: &N,
+    store: &mut Store<'_, F>,
+    config: &Config<'_>,
+) {
+    let ssid = rows::WIFI_SSID.value(store, config).await;
+    let password = rows::WIFI_PASSWORD.value(store, config).await;
+    let credentials = Credentials { ssid: &ssid, password: &password };
+    network.join((!ssid.is_empty()).then_some(credentials));
 }
 
 async fn restart_when_asked<P: Platform, F: MultiwriteNorFlash>(toolbox: &Toolbox<'_, P, Store<'_, F>>) -> ! {

@@ -50,7 +50,7 @@ pub(super) struct Publisher<'a> {
 impl<'a> Publisher<'a> {
     pub(super) fn new(parts: &'a Parts<'a>) -> Self {
         Self {
-            topics: Topics::new(parts.config.id),
+            topics: Topics::new(parts.identity.id()),
             parts,
             intake: Intake::new(),
             online_is_due: true,

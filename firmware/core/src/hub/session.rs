@@ -9,8 +9,8 @@ use minimq::{
 };
 
 use super::Parts;
+use super::identity::Identity;
 use super::publisher::Publisher;
-use crate::config::Config;
 use crate::json::Value;
 use crate::limits;
 use crate::log::{debug, error, info, warn};
@@ -29,20 +29,30 @@ const ROLE: Role = Role {
 
 /// Keeps a session with the broker for ever. Whatever the broker does, it comes back, after a wait that grows with each
 /// failure.
-pub(super) async fn run<D: Dial>(memory: &mut Memory, dial: &mut D, seed: u64, parts: &Parts<'_>) -> ! {
-    let Config { broker, id, .. } = parts.config;
-    let mut client = match config(memory, parts.config) {
+pub(super) async fn run<D: Dial>(
+    memory: &mut Memory,
+    dial: &mut D,
+    seed: u64,
+    now: &dyn Fn() -> Option<i64>,
+    parts: &Parts<'_>,
+) -> ! {
+    let identity = parts.identity;
+    let mut client = match config(memory, identity) {
         Ok(config) => Client::new(config, ROLE, seed),
         Err(_) => {
-            error!("mqtt: the settings of the broker do not fit; the hub stays offline");
+            error!("mqtt: the login at the broker is too long; the hub stays offline");
             core::future::pending().await
         }
     };
     let mut publisher = Publisher::new(parts);
     loop {
+        let Some(broker) = &identity.destination(now()) else {
+            error!("mqtt: the broker's address is malformed; set broker.url. The hub stays offline");
+            core::future::pending().await
+        };
         let lost = match client.connect(dial, broker).await {
             Ok(mut connection) => {
-                info!("mqtt: connected to {}:{} as {}", broker.host, broker.port, id.as_str());
+                info!("mqtt: connected to {}:{} as {}", broker.host, broker.port, identity.id().as_str());
                 warn_of_limits(&connection);
                 let Err(lost) = serve(&mut connection, &mut publisher, parts).await;
                 parts.questions.disconnected();
@@ -74,20 +84,20 @@ fn warn_of_limits<IO: Io>(connection: &Connection<'_, '_, IO>) {
     }
 }
 
-fn config<'m>(memory: &'m mut Memory, config: &Config<'m>) -> Result<ConfigBuilder<'m>, ConfigError> {
+fn config<'m>(memory: &'m mut Memory, identity: &'m Identity) -> Result<ConfigBuilder<'m>, ConfigError> {
     let mut client_id = heapless::String::<{ limits::CLIENT_ID }>::new();
-    for part in ["hearthwave-", config.id.as_str()] {
+    for part in ["hearthwave-", identity.id().as_str()] {
         client_id.push_str(part).map_err(|_| ConfigError::ClientIdTooLong)?;
     }
     // At QoS 0, which every broker takes. It is retained, so that nobody misses it.
-    let will = Will::new(&Topics::new(config.id).own("availability"), b"offline", &[])?.retained();
+    let will = Will::new(&Topics::new(identity.id()).own("availability"), b"offline", &[])?.retained();
     let builder = ConfigBuilder::new(Buffers::new(&mut memory.receive, &mut memory.send))
         .client_id(&client_id)?
         .keepalive_interval(limits::MQTT_KEEPALIVE)
         .session_expiry_interval(limits::MQTT_SESSION_EXPIRY)
         .autodowngrade_qos()
         .will(will)?;
-    match config.broker.login {
+    match identity.login() {
         Some((user, password)) => builder.auth(user, password.as_bytes()),
         None => Ok(builder),
     }

@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
 use crate::request::{self, Refusal};
-use crate::settings::{self, RULE_PREFIX, SETTINGS, Setting};
+use crate::settings::{self, RULE_PREFIX, SETTINGS, Setting, SettingError, SettingKind};
 use crate::store::{Key, Section, Store};
 
 type SettingKey = String<{ limits::NAME }>;
@@ -39,7 +39,7 @@ pub(super) async fn get<F: MultiwriteNorFlash>(
     reply.key("settings");
     let opened = reply.open();
     for setting in SETTINGS.iter().filter(|setting| is_wanted(setting.key)) {
-        if setting.kind != settings::SettingKind::Rule {
+        if setting.kind != SettingKind::Rule {
             setting.write(&setting.value(&mut store, config).await, reply);
         }
     }
@@ -113,10 +113,12 @@ pub(super) async fn get<F: MultiwriteNorFlash>(
     Ok(())
 }
 
-/// `{"key", "value"}`: changes a setting; null resets it to its default. Returns the setting.
+/// `{"key", "value"}`: changes a setting; null resets it to its default. Returns the setting. `scratch` is for a certificate
+/// while it is unescaped.
 pub(super) async fn set<F: MultiwriteNorFlash>(
     request: Value<'_>,
     store: &Mutex<NoopRawMutex, Store<'_, F>>,
+    scratch: &mut [u8],
 ) -> Result<&'static Setting, Refusal> {
     let key: SettingKey = request::text(request, "key")?.ok_or(Refusal::NoSetting)?;
     let setting = settings::find(&key).ok_or(Refusal::NoSetting)?;
@@ -127,6 +129,9 @@ pub(super) async fn set<F: MultiwriteNorFlash>(
     } else if let Some(name) = key.strip_prefix(RULE_PREFIX) {
         choose_rule::check(name, value.text())?;
         store.set(Key::Setting(&key), value.text()).await?;
+    } else if setting.kind == SettingKind::Certificate {
+        let text = value.as_text().ok_or(SettingError::Kind(setting.kind))?;
+        store.set(Key::Setting(&key), setting.check_certificate(text, scratch)?).await?;
     } else {
         store.set(Key::Setting(&key), &setting.check(value)?).await?;
     }

@@ -6,10 +6,9 @@ use minimq::{ConfigBuilder, Error, PeerError, ReasonCode, Session};
 use super::Backoff;
 use super::connection::{Connection, Lost, Subscription};
 use super::transport::{PacketInfo, Transport};
-use crate::config::Broker;
 use crate::limits;
 use crate::log::{debug, warn};
-use crate::platform::Dial;
+use crate::platform::{Destination, Dial};
 
 /// The buffers of one session.
 pub struct Memory {
@@ -76,10 +75,10 @@ impl<'m> Client<'m> {
     pub async fn connect<'c, D: Dial>(
         &'c mut self,
         dial: &'c mut D,
-        broker: &Broker<'_>,
+        broker: &Destination<'_>,
     ) -> Result<Connection<'c, 'm, D::Io<'c>>, Lost> {
         debug!("{}: dialling {}:{}", self.role.log, broker.host, broker.port);
-        let dialled = dial.dial(broker.host, broker.port).await;
+        let dialled = dial.dial(broker).await;
         let io = dialled.map_err(|error| Lost::Unreached(error.text()))?;
         // The one after it tries with them again: the broker may have been set up in another way.
         let is_retaining = !core::mem::take(&mut self.refused_retained);
@@ -107,7 +106,7 @@ impl<'m> Client<'m> {
     }
 
     /// Logs why there is no connection, and waits before the next attempt, for longer after each.
-    pub async fn wait(&mut self, broker: &Broker<'_>, lost: Lost) {
+    pub async fn wait(&mut self, broker: &Destination<'_>, lost: Lost) {
         let failure = self.explain_loss(lost);
         let wait = self.backoff.next_wait();
         let seconds = wait.as_secs().max(1);

@@ -1,6 +1,7 @@
 //! Settings: what people can change while the hub runs. Each is a row in `rows.rs`; requests, their errors, the list of
 //! settings and the documentation all come from there.
 
+pub mod certificate;
 mod rows;
 
 #[cfg(test)]
@@ -13,9 +14,10 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
 pub use self::rows::*;
-use crate::config::Config;
-use crate::json::{Value, Writer};
+use crate::config::{Address, Config, HubId};
+use crate::json::{self, Value, Writer};
 use crate::limits;
+use crate::log::warn;
 use crate::store::{Key, Scope, Section, Store, StoreError};
 use crate::text;
 
@@ -47,7 +49,19 @@ pub enum SettingKind {
     /// `on` or `off`.
     Switch,
     /// A whole number in between.
-    Whole(u8, u8),
+    Whole(u32, u32),
+    /// The number of a pin, or nothing.
+    Pin,
+    /// A [hub's id](HubId).
+    HubId,
+    /// Any text of at most so many bytes.
+    Short(usize),
+    /// The password of a Wi-Fi network, or nothing.
+    WifiPassword,
+    /// The [address](Address) of a broker.
+    Address,
+    /// A [certificate], or nothing.
+    Certificate,
     /// A [response rule](crate::chat::rule), as JSON. A family: each name after `rule.` is a setting of its own.
     Rule,
 }
@@ -84,10 +98,26 @@ impl Display for SettingKind {
             Self::Word(most) => write!(f, "a string of at most {most} letters, digits, '-' and '_'"),
             Self::Switch => f.write_str("one of: on, off"),
             Self::Whole(least, most) => write!(f, "a whole number from {least} to {most}"),
+            Self::Pin => write!(f, "a whole number from 0 to {PIN_MOST}, or nothing"),
+            Self::HubId => write!(f, "a string of 1 to {} letters, digits, '-' and '_'", limits::HUB_ID),
+            Self::Short(most) => write!(f, "a string of at most {most} bytes"),
+            Self::WifiPassword => f.write_str(
+                "a string of 8 to 63 characters or 64 hexadecimal digits, or empty for an open network",
+            ),
+            Self::Address => f.write_str("a string like mqtt://HOST, mqtt://HOST:PORT or mqtts://HOST"),
+            Self::Certificate => {
+                write!(f, "a string with one certificate of at most {} bytes, in PEM", limits::CERTIFICATE)
+            }
             Self::Rule => f.write_str("an object"),
         }
     }
 }
+
+/// The highest number that a pin has on any of the boards.
+const PIN_MOST: u32 = 48;
+
+/// The value of a certificate that is set, as it is shown.
+const IS_SET: &str = "(set)";
 
 /// The beginning of the key of every rule.
 pub const RULE_PREFIX: &str = "rule.";
@@ -117,31 +147,57 @@ impl Setting {
         needs_restart: false,
     };
 
-    /// Its value: what somebody set, or else the default. What cannot be read, or does not suit, counts as not set.
+    /// What settings have in common that are read when the hub starts.
+    const AT_START: Self = Self { needs_restart: true, ..Self::PLAIN };
+
+    /// Its value: what somebody set, or else the default. What cannot be read, or does not suit, counts as not set. Of a
+    /// certificate it says only whether it is set.
     pub async fn value<F: MultiwriteNorFlash>(
         &self,
         store: &mut Store<'_, F>,
         config: &Config<'_>,
     ) -> SettingText {
+        if self.kind == SettingKind::Certificate {
+            let is_set = store.contains(Key::Setting(self.key)).await || !(self.default)(config).is_empty();
+            return text::clip(if is_set { &IS_SET } else { &"" });
+        }
         let mut text = [0; limits::SETTING];
         // Behind a pointer: otherwise each caller would bring its own copy of the store's code.
         let getting: Pin<&mut dyn Future<Output = _>> = pin!(store.get(Key::Setting(self.key), &mut text));
         let kept = getting.await.ok().flatten();
         let kept = kept.filter(|text| self.suits(text).is_ok());
-        SettingText::try_from(kept.unwrap_or((self.default)(config))).unwrap_or_default()
+        let text = kept.unwrap_or((self.default)(config));
+        SettingText::try_from(text).unwrap_or_else(|_| {
+            warn!("settings: the default of {} is too long, so it is empty; set it", self.key);
+            SettingText::new()
+        })
     }
 
     /// The text of a value that somebody wants to set.
     pub fn check(&self, value: Value<'_>) -> Result<SettingText, SettingError> {
         let wrong = SettingError::Kind(self.kind);
         let text = match self.kind {
-            SettingKind::Whole(..) => {
-                let number = value.as_integer().and_then(|number| u8::try_from(number).ok());
+            SettingKind::Whole(..) | SettingKind::Pin if value.as_text().is_none() => {
+                let number = value.as_integer().and_then(|number| u32::try_from(number).ok());
                 text::clip(&number.ok_or(wrong)?)
             }
+            SettingKind::Pin if value.as_text().is_some_and(|text| text == *"") => SettingText::new(),
+            SettingKind::Whole(..) | SettingKind::Pin => return Err(wrong),
             _ => value.as_text().ok_or(wrong)?.decode().ok_or(SettingError::Long(limits::SETTING))?,
         };
         self.suits(&text).map(|()| text)
+    }
+
+    /// The base64 of a certificate that somebody wants to set, in `scratch`.
+    pub fn check_certificate<'a>(
+        &self,
+        text: json::Text<'_>,
+        scratch: &'a mut [u8],
+    ) -> Result<&'a str, SettingError> {
+        let longest = scratch.len();
+        let length = text.decode_into(scratch).ok_or(SettingError::Long(longest))?.len();
+        let base64 = scratch.get_mut(..length).and_then(certificate::to_base64);
+        base64.ok_or(SettingError::Kind(self.kind))
     }
 
     fn suits(&self, text: &str) -> Result<(), SettingError> {
@@ -150,6 +206,12 @@ impl Setting {
             SettingKind::Whole(least, most) => {
                 text.parse().is_ok_and(|number| (least..=most).contains(&number))
             }
+            SettingKind::Pin => text.is_empty() || text.parse().is_ok_and(|number: u32| number <= PIN_MOST),
+            SettingKind::HubId => HubId::new(text).is_some(),
+            SettingKind::Short(most) => text.len() <= most,
+            SettingKind::WifiPassword => is_wifi_password(text),
+            SettingKind::Address => Address::parse(text).is_some(),
+            SettingKind::Certificate => text.is_empty() || certificate::is_certificate(text),
             SettingKind::Switch => matches!(text, "on" | "off"),
             SettingKind::Word(most) => text.len() <= most && is_word(),
             SettingKind::Group => {
@@ -162,9 +224,9 @@ impl Setting {
 
     /// Writes a value as a member: a number as a number, everything else as a string, a secret as stars.
     pub fn write(&self, text: &str, out: &mut Writer<'_>) {
-        match (self.kind, text.parse::<u8>()) {
-            _ if self.is_secret => out.field(self.key, "***"),
-            (SettingKind::Whole(..), Ok(number)) => out.field(self.key, u32::from(number)),
+        match (self.kind, text.parse::<u32>()) {
+            _ if self.is_secret => out.field(self.key, if text.is_empty() { "" } else { "***" }),
+            (SettingKind::Whole(..) | SettingKind::Pin, Ok(number)) => out.field(self.key, number),
             _ => out.field(self.key, text),
         }
     }
@@ -180,16 +242,26 @@ impl Setting {
                 SettingKind::Word(most) => ("string", Some(most)),
                 SettingKind::Group => ("string", Some(limits::GROUP)),
                 SettingKind::Rule => ("object", Some(limits::RULE)),
+                SettingKind::HubId => ("string", Some(limits::HUB_ID)),
+                SettingKind::Short(most) => ("string", Some(most)),
+                SettingKind::WifiPassword => ("string", Some(limits::WIFI_PASSWORD)),
+                SettingKind::Address => ("string", Some(limits::SETTING)),
+                SettingKind::Certificate => ("string", Some(limits::DOCUMENT)),
                 SettingKind::Switch => ("string", None),
-                SettingKind::Whole(..) => ("integer", None),
+                SettingKind::Whole(..) | SettingKind::Pin => ("integer", None),
             };
             out.field("type", name);
             if let Some(longest) = longest {
                 out.field("maxLength", longest);
             }
-            if let SettingKind::Whole(least, most) = self.kind {
-                out.field("minimum", u32::from(least));
-                out.field("maximum", u32::from(most));
+            let bounds = match self.kind {
+                SettingKind::Whole(least, most) => Some((least, most)),
+                SettingKind::Pin => Some((0, PIN_MOST)),
+                _ => None,
+            };
+            if let Some((least, most)) = bounds {
+                out.field("minimum", least);
+                out.field("maximum", most);
             }
             if self.kind == SettingKind::Switch {
                 out.key("enum");
@@ -202,5 +274,14 @@ impl Setting {
             out.field("secret", self.is_secret);
             out.field("restart_required", self.needs_restart);
         });
+    }
+}
+
+/// What WPA2 allows. Nothing stands for an open network.
+fn is_wifi_password(text: &str) -> bool {
+    match text.len() {
+        0 | 8..=63 => true,
+        limits::WIFI_PASSWORD => text.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        _ => false,
     }
 }

@@ -15,6 +15,101 @@ macro_rules! rows {
 }
 
 rows! {
+    /// The hub's id.
+    HUB_ID: Setting {
+        key: "hub.id",
+        purpose: "The hub's name in every topic, at the router and as ID.local",
+        kind: SettingKind::HubId,
+        default: |config| config.id.as_str(),
+        ..Setting::AT_START
+    };
+    /// What people call it.
+    HUB_NAME: Setting {
+        key: "hub.name",
+        purpose: "What people call the hub",
+        kind: SettingKind::Short(limits::HUB_NAME),
+        default: |config| config.name,
+        ..Setting::AT_START
+    };
+    /// The Wi-Fi network.
+    WIFI_SSID: Setting {
+        key: "wifi.ssid",
+        purpose: "The name of the Wi-Fi network; empty for none",
+        kind: SettingKind::Short(limits::SSID),
+        default: |config| config.wifi.ssid,
+        ..Setting::AT_START
+    };
+    /// Its password.
+    WIFI_PASSWORD: Setting {
+        key: "wifi.password",
+        purpose: "Its password; empty for an open network",
+        kind: SettingKind::WifiPassword,
+        default: |config| config.wifi.password,
+        is_secret: true,
+        ..Setting::AT_START
+    };
+    /// Where the broker is.
+    BROKER_URL: Setting {
+        key: "broker.url",
+        purpose: "Where the MQTT broker is; mqtts:// is encrypted and needs broker.ca",
+        kind: SettingKind::Address,
+        default: |config| config.broker.url,
+        ..Setting::AT_START
+    };
+    /// The user name at the broker.
+    BROKER_USER: Setting {
+        key: "broker.user",
+        purpose: "The user name at the broker; empty for none",
+        default: |config| config.broker.user,
+        ..Setting::AT_START
+    };
+    /// The password at the broker.
+    BROKER_PASSWORD: Setting {
+        key: "broker.password",
+        purpose: "The password at the broker",
+        default: |config| config.broker.password,
+        is_secret: true,
+        ..Setting::AT_START
+    };
+    /// The certificate that the broker's is checked with.
+    BROKER_CA: Setting {
+        key: "broker.ca",
+        purpose: "The certificate of the authority that issued the broker's, or the broker's own",
+        kind: SettingKind::Certificate,
+        default: |config| config.broker.ca,
+        ..Setting::AT_START
+    };
+    /// The time zone.
+    TIME_ZONE: Setting {
+        key: "time.zone",
+        purpose: "The time zone, like Europe/Berlin",
+        kind: SettingKind::Short(limits::NAME),
+        default: |config| config.time_zone,
+        ..Setting::PLAIN
+    };
+    /// Who is asked for the time.
+    TIME_SERVER: Setting {
+        key: "time.server",
+        purpose: "Who is asked for the time by SNTP, HOST or HOST:PORT; empty for nobody",
+        kind: SettingKind::Short(limits::HOST),
+        default: |config| config.time_server,
+        ..Setting::PLAIN
+    };
+    /// The speed of the controller's line.
+    CONTROLLER_BAUD: Setting {
+        key: "controller.baud",
+        purpose: "The speed of the controller's serial line",
+        kind: SettingKind::Whole(9600, 921_600),
+        default: |config| config.baud_rate,
+        ..Setting::AT_START
+    };
+    /// The pin of the lamp.
+    LED_PIN: Setting {
+        key: "led.pin",
+        purpose: "The pin of a lamp that shows how the hub is; empty for none",
+        kind: SettingKind::Pin,
+        ..Setting::AT_START
+    };
     /// The project of the flags.
     PROJECT: Setting {
         key: PROJECT_KEY,
@@ -45,8 +140,7 @@ rows! {
         purpose: "What stands before the names of the hub's own tools, with an underscore between; empty for none",
         kind: SettingKind::Word(limits::TOOL_PREFIX),
         default: |config| config.tool_prefix,
-        needs_restart: true,
-        ..Setting::PLAIN
+        ..Setting::AT_START
     };
     /// Whether the example tools are registered.
     EXAMPLE_TOOLS: Setting {
@@ -54,14 +148,13 @@ rows! {
         purpose: "Whether the example tools are registered",
         kind: SettingKind::Switch,
         default: |config| if config.example_tools { "on" } else { "off" },
-        needs_restart: true,
-        ..Setting::PLAIN
+        ..Setting::AT_START
     };
     /// Rounds of calls in one turn, where the rule does not say. People wait some seconds for each.
     MAX_ITERATIONS: Setting {
         key: "max_iterations",
         purpose: "How many rounds of tool calls a model may ask for in one turn, if its rule does not say",
-        kind: SettingKind::Whole(1, limits::ITERATIONS_MOST),
+        kind: SettingKind::Whole(1, limits::ITERATIONS_MOST as u32),
         default: |_| "5",
         ..Setting::PLAIN
     };

@@ -138,6 +138,12 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
         core::str::from_utf8(out).map(Some).map_err(|_| StoreError::Corrupt)
     }
 
+    /// Whether there is an entry of that name. `false` if the flash cannot be read.
+    pub async fn contains(&mut self, key: Key<'_>) -> bool {
+        let Ok(key) = key.encode() else { return false };
+        self.ready().await.is_ok_and(|(_, memory)| memory.names.find(key.bytes()).is_some())
+    }
+
     /// Gives an entry a text, whether there is one of that name or not. The text of a flag is a JSON value.
     pub async fn set(&mut self, key: Key<'_>, text: &str) -> Result<(), StoreError> {
         let encoded = key.encode()?;

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::Toolbox;
 use crate::json::{Value, Writer};
-use crate::platform::{Platform, WallClock};
+use crate::platform::Platform;
 use crate::tool::{ErrorType, Example, Failure, Success, Tool};
 
 pub(super) static TOOL: Tool<'static> = Tool {
@@ -23,11 +23,12 @@ pub(super) async fn run<P: Platform, S>(
     _: Value<'_>,
     result: &mut Writer<'_>,
 ) -> Result<Success, Failure> {
-    let Some(clock) = toolbox.platform.wall_clock() else {
+    let Some(unix_seconds) = toolbox.platform.wall_clock() else {
         return Err(Failure::new(ErrorType::Unavailable, format_args!("The clock of the hub has not been set"))
             .saying(format_args!("Sorry, I do not know what time it is."))
             .instructing("Do not guess the date or the time."));
     };
+    let clock = WallClock { unix_seconds, utc_offset_minutes: 0 };
     let local = Local::new(clock);
     result.object(|object| {
         object.field("date", format_args!("{:04}-{:02}-{:02}", local.year, local.month, local.day));
@@ -39,6 +40,15 @@ pub(super) async fn run<P: Platform, S>(
         object.field("utc_offset", format_args!("{sign}{:02}:{:02}", minutes / 60, minutes % 60));
     });
     Ok(Success::saying(format_args!("It is {local} on {}, {}-{:02}-{:02}.", local.weekday, local.year, local.month, local.day)))
+}
+
+/// The time of day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct WallClock {
+    /// Seconds since the beginning of 1970, in UTC.
+    unix_seconds: i64,
+    /// Local time minus UTC.
+    utc_offset_minutes: i16,
 }
 
 /// A moment in local time. By hand: this is all that the hub would use of a calendar crate.

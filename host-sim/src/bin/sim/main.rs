@@ -23,6 +23,7 @@ use host_sim::options::sim::Options;
 use host_sim::random::random_seed;
 use host_sim::relay;
 use host_sim::zwave::Home;
+use hub_core::{NoConsole, Wired};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// For the broker to remove the retained messages of a hub for one question.
@@ -65,8 +66,9 @@ async fn start(options: &Options) -> Result<i32, Failure> {
     let code = match &options.state {
         None => run(options, &settings, relay, network, MemoryFlash::default()).await,
         Some(path) => {
-            let flash =
+            let mut flash =
                 FileFlash::open(path, flash::SIZE).map_err(|error| (1, format!("--state: {error}")))?;
+            settings.hub_id = hub::id(&settings, &mut flash).await;
             run(options, &settings, relay, network, flash).await
         }
     };
@@ -93,7 +95,7 @@ async fn run(
         Spec::Sim => link::to_home(&home),
         other => link::open(other),
     };
-    let hub = hub::run(settings, line, network.clone(), flash, random_seed());
+    let hub = hub::run(settings, line, (NoConsole, NoConsole), network.clone(), Wired, flash, random_seed());
     let relaying = async {
         if let Some(settings) = &relay
             && let Err(error) = relay::run(network.clone(), settings, std::future::pending()).await
