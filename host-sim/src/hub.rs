@@ -1,10 +1,12 @@
 //! One hub in this process.
 
 use std::cell::Cell;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+use hub_core::platform::{Credentials, Pattern};
 use hub_core::{
     Broker, Config, DEFAULT_TOOL_PREFIX, Dial, Hub, HubId, Memory, Network, Platform, SERIAL_HINT,
 };
@@ -27,6 +29,30 @@ pub struct Settings {
     pub controller_hint: String,
     /// Whether the example tools are there.
     pub example_tools: bool,
+    /// The name of its Wi-Fi network, and the password.
+    pub wifi: (String, String),
+    /// Its button and its lamp.
+    pub panel: Panel,
+}
+
+/// The front of a hub. Clones are the same one.
+#[derive(Clone, Debug, Default)]
+pub struct Panel(Arc<Mutex<(bool, Option<Pattern>)>>);
+
+impl Panel {
+    /// Somebody presses the button, or lets it go.
+    pub fn press(&self, is_pressed: bool) {
+        self.state().0 = is_pressed;
+    }
+
+    /// What the lamp shows.
+    pub fn lamp(&self) -> Option<Pattern> {
+        self.state().1
+    }
+
+    fn state(&self) -> MutexGuard<'_, (bool, Option<Pattern>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Settings {
@@ -39,6 +65,8 @@ impl Settings {
             rule: String::new(),
             controller_hint: SERIAL_HINT.into(),
             example_tools: false,
+            wifi: Default::default(),
+            panel: Panel::default(),
         }
     }
 }
@@ -70,6 +98,7 @@ pub async fn run(
     let config = Config {
         id: HubId::new(&settings.hub_id).expect("a hub id has 1 to 32 letters, digits, '-' and '_'"),
         target: "sim",
+        wifi: Credentials { ssid: &settings.wifi.0, password: &settings.wifi.1 },
         broker: Broker { url: &url, user, password, ca: "" },
         time_zone: system_zone.iana_name().unwrap_or("UTC"),
         tool_prefix: &settings.tool_prefix,
@@ -80,7 +109,8 @@ pub async fn run(
     };
     let ((mut rx, mut tx), (mut keyboard, mut screen)) = (uart, console);
     let mut memory = Box::new(Memory::new());
-    let desktop = Desktop { seed, volume: Cell::new(50), restart: Notify::new() };
+    let desktop =
+        Desktop { seed, volume: Cell::new(50), restart: Notify::new(), panel: settings.panel.clone() };
     loop {
         let mut hub = Hub::new(config, &mut memory);
         tokio::select! {
@@ -103,6 +133,7 @@ struct Desktop {
     seed: u64,
     volume: Cell<u8>,
     restart: Notify,
+    panel: Panel,
 }
 
 impl Platform for &Desktop {
@@ -124,5 +155,13 @@ impl Platform for &Desktop {
 
     fn restart(&self) {
         self.restart.notify_one();
+    }
+
+    fn is_button_pressed(&self) -> bool {
+        self.panel.state().0
+    }
+
+    fn indicate(&self, pattern: Pattern) {
+        self.panel.state().1 = Some(pattern);
     }
 }

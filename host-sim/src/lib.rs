@@ -3,6 +3,7 @@
 pub mod broker;
 pub mod caller;
 pub mod clock;
+pub mod console;
 pub mod demo;
 pub mod flash;
 pub mod hub;
@@ -13,6 +14,7 @@ pub mod options;
 pub mod random;
 pub mod relay;
 pub mod tty;
+pub mod wifi;
 pub mod zwave;
 
 // Linked for the critical sections that it implements.

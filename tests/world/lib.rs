@@ -14,16 +14,18 @@ use std::time::Duration;
 
 use embedded_io_adapters::tokio_1::FromTokio;
 use host_sim::broker::{Options, Server as Broker};
+use host_sim::console;
 use host_sim::flash::MemoryFlash;
 use host_sim::hub::{self, Settings};
 use host_sim::link;
 use host_sim::network::Network;
+use host_sim::wifi::{OverWifi, Wifi};
 use host_sim::zwave::Home;
-use hub_core::{NoConsole, Wired};
 use serde_json::Value;
 use support::client::Client;
 use support::controller::{Controller, zwave_tools};
 use support::log::log_to_memory;
+use support::typist::Typist;
 use support::unique;
 use tokio::io::DuplexStream;
 use tokio::net::TcpStream;
@@ -87,6 +89,7 @@ pub struct Setup {
     home: Option<Home>,
     relay: Option<host_sim::relay::Settings>,
     reach: Reach,
+    wifi: Option<Wifi>,
     seed: u64,
     line: usize,
     has_slow_flash: bool,
@@ -110,6 +113,7 @@ impl Setup {
             home: None,
             relay: None,
             reach,
+            wifi: None,
             seed: 7,
             line: 256 * 1024,
             has_slow_flash: false,
@@ -145,6 +149,11 @@ impl Setup {
     /// With another network to the broker.
     pub fn reach(self, reach: Reach) -> Self {
         Self { reach, ..self }
+    }
+
+    /// With a broker that is reached only while this radio has joined a network.
+    pub fn wifi(self, wifi: &Wifi) -> Self {
+        Self { wifi: Some(wifi.clone()), ..self }
     }
 
     /// With other random numbers in the hub.
@@ -191,6 +200,9 @@ pub struct World {
     line_bytes: usize,
     /// The controller's end of the serial line, until it is taken.
     line: RefCell<Option<DuplexStream>>,
+    wifi: Option<Wifi>,
+    /// What somebody at the hub's console has open, until it is taken.
+    console: RefCell<Option<DuplexStream>>,
     power: watch::Sender<bool>,
     is_running: Cell<bool>,
 }
@@ -208,6 +220,8 @@ impl World {
             stop: Rc::new(Stop::new(setup.has_slow_flash)),
             line_bytes: setup.line,
             line: RefCell::default(),
+            wifi: setup.wifi,
+            console: RefCell::default(),
             power: watch::Sender::new(true),
             is_running: Cell::new(false),
         }
@@ -232,7 +246,10 @@ impl World {
                     (wire::Rx::Played(FromTokio::new(rx)), wire::Tx::new(tx))
                 }
             };
-            let dial = wire::WireDial(self.wire.clone());
+            let (port, people) = console::pair();
+            self.console.replace(Some(people));
+            let wifi = self.wifi.clone().unwrap_or_else(Wifi::wired);
+            let dial = OverWifi(self.wifi.clone(), wire::WireDial(self.wire.clone()));
             let (rx, tx) = line;
             let line = (Fifo::new(rx, self.stop.clone()), tx);
             let mut flash = self.flash.lock().await;
@@ -242,9 +259,9 @@ impl World {
                 never = hub::run(
                     &self.settings,
                     line,
-                    (NoConsole, NoConsole),
+                    port,
                     dial,
-                    Wired,
+                    wifi,
                     slow,
                     self.seed,
                 ) => never,
@@ -311,6 +328,11 @@ impl World {
     /// The controller's end of the serial line.
     pub fn controller(&self) -> Controller {
         Controller::at(self.line.take().expect("one controller a story"))
+    }
+
+    /// Somebody at the hub's console.
+    pub fn console(&self) -> Typist {
+        Typist::at(self.console.take().expect("one at a time"))
     }
 
     /// A client with these subscriptions.

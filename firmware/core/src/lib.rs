@@ -43,6 +43,8 @@
 //! | [`chat`] | decides about a conversation: rule, prompt, history, turn, providers |
 //! | [`conversations`] | keeps them: what was said in each, and in which a turn runs |
 //! | [`request`] | reads requests and refuses them |
+//! | [`button`], [`indicator`] | resets the settings; tells how the hub is |
+//! | [`console`] | commands and Improv on the serial port of people |
 //! | [`hub`] | drives: joins all of it |
 //!
 //! All memory is the caller's ([`Memory`]), every capacity is a constant in [`limits`], and nothing here panics on what a
@@ -66,10 +68,13 @@ extern crate std;
 mod log;
 
 pub mod boot;
+pub mod button;
 pub mod chat;
 pub mod config;
+pub mod console;
 pub mod conversations;
 pub mod hub;
+pub mod indicator;
 pub mod json;
 pub mod limits;
 pub mod link;

@@ -379,6 +379,45 @@ pub const LEFT_OUT: usize = 640;
 /// The value of a setting that is not a rule. Lists of wake phrases are the longest.
 pub const SETTING: usize = 192;
 
+/// The last notices, as text for the console. Together with the ends of their lines they fit on a [`CONSOLE_SCREEN`].
+pub const RECENT_NOTICES: usize = 1280;
+
+/// One of the last notices; a longer one is cut.
+pub const RECENT_NOTICE: usize = 240;
+
+/// A line on the serial port of people: a certificate of 2 KiB, as text, or a rule.
+pub const CONSOLE_LINE: usize = 3072;
+
+/// What the console writes at once: the longest answer that is not written in parts, or some twenty networks.
+pub const CONSOLE_SCREEN: usize = 1536;
+
+/// Bytes that the console reads at once. The echo of each takes up to three.
+pub const CONSOLE_READ: usize = 64;
+
+/// Settings for whose changes the console looks; there are fewer.
+pub const SETTINGS: usize = 32;
+
+/// Until the console looks again at a port that is closed.
+pub const CONSOLE_PAUSE: Duration = Duration::from_secs(1);
+
+/// Within an Improv frame. At 115200 baud a whole one takes 23 ms.
+pub const IMPROV_GAP: Duration = Duration::from_millis(500);
+
+/// For the network that Improv gave to be joined. Browsers wait for 30 seconds.
+pub const IMPROV_JOIN: Duration = Duration::from_secs(25);
+
+/// For how long such a network may fail, in a row. Radios often fail at first.
+pub const IMPROV_FAILING: Duration = Duration::from_secs(8);
+
+/// How often it is looked whether a network is joined.
+pub const IMPROV_POLL: Duration = Duration::from_millis(250);
+
+/// For how long the button is held to reset the settings.
+pub const BUTTON_HOLD: Duration = Duration::from_secs(5);
+
+/// How often the button is looked at, and the lamp set.
+pub const PANEL_POLL: Duration = Duration::from_millis(250);
+
 /// What is kept of a panic's message over a restart: a place in a source file and a sentence.
 pub const BOOT_MESSAGE: usize = 160;
 

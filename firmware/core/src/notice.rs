@@ -1,7 +1,11 @@
 //! Notices on the topic `log`: the few things that people should know, not the whole log.
 
+use core::cell::RefCell;
 use core::fmt;
 
+use embassy_sync::blocking_mutex::Mutex;
+use embassy_sync::blocking_mutex::raw::NoopRawMutex;
+use embassy_time::Instant;
 use heapless::String;
 use serde::Serialize;
 
@@ -58,5 +62,109 @@ impl Notice {
     }
 }
 
-/// Notices that wait to be published. A hub that is offline for long keeps the newest.
-pub type Notices = Queue<Notice, { limits::NOTICES }>;
+/// Notices that wait to be published, and the last ones as text. A hub that is offline for long keeps the newest.
+pub struct Notices {
+    waiting: Queue<Notice, { limits::NOTICES }>,
+    recent: Mutex<NoopRawMutex, RefCell<Recent>>,
+}
+
+impl Notices {
+    /// None.
+    pub const fn new() -> Self {
+        Self { waiting: Queue::new(), recent: Mutex::new(RefCell::new(Recent::new())) }
+    }
+
+    /// Adds a notice, to be published. A full queue evicts its oldest.
+    pub fn push(&self, notice: Notice) {
+        self.note(notice.level, format_args!("{}", notice.text));
+        self.waiting.push(notice);
+    }
+
+    /// Remembers something that is not to be published.
+    pub fn note(&self, level: Level, text: fmt::Arguments<'_>) {
+        self.recent.lock(|recent| recent.borrow_mut().add(level, text));
+    }
+
+    /// Takes the oldest that waits.
+    pub fn pop(&self) -> Option<Notice> {
+        self.waiting.pop()
+    }
+
+    /// Waits until there is one to publish.
+    pub async fn ready(&self) {
+        self.waiting.ready().await;
+    }
+
+    /// Drops everything.
+    pub fn clear(&self) {
+        self.waiting.clear();
+        self.recent.lock(|recent| *recent.borrow_mut() = Recent::new());
+    }
+
+    /// Calls `look` with the last ones, a line each, the oldest first. Returns how many older ones had to go.
+    pub fn read(&self, look: &mut dyn FnMut(&str)) -> u32 {
+        self.recent.lock(|recent| {
+            let recent = recent.borrow();
+            look(&recent.lines);
+            recent.dropped
+        })
+    }
+}
+
+/// The last notices, a line each.
+struct Recent {
+    lines: String<{ limits::RECENT_NOTICES }>,
+    dropped: u32,
+}
+
+impl Recent {
+    const fn new() -> Self {
+        Self { lines: String::new(), dropped: 0 }
+    }
+
+    fn add(&mut self, level: Level, text: fmt::Arguments<'_>) {
+        let text: String<{ limits::RECENT_NOTICE }> = text::one_line(&text);
+        let second = Instant::now().as_secs();
+        let line: String<{ limits::RECENT_NOTICE + 24 }> =
+            text::clip(&format_args!("{second:>6} s {}: {text}\n", level.as_str()));
+        while self.lines.capacity() - self.lines.len() < line.len() {
+            let end = self.lines.bytes().position(|byte| byte == b'\n').map_or(self.lines.len(), |at| at + 1);
+            self.lines.drain(..end);
+            self.dropped = self.dropped.saturating_add(1);
+        }
+        // There is room now.
+        let _ = self.lines.push_str(&line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Level, Notices};
+    use std::boxed::Box;
+    use std::string::String;
+
+    fn text(notices: &Notices) -> (String, u32) {
+        let mut all = String::new();
+        let dropped = notices.read(&mut |lines| all.push_str(lines));
+        (all, dropped)
+    }
+
+    #[test]
+    fn the_newest_are_kept_as_lines_and_the_others_counted() {
+        let notices = Box::new(Notices::new());
+        assert_eq!(text(&notices), (String::new(), 0));
+        for number in 0..200u32 {
+            notices.note(
+                Level::Warning,
+                format_args!("number {number}\r\nof \x1b many {}", "x".repeat(number as usize)),
+            );
+            let (all, dropped) = text(&notices);
+            let lines: std::vec::Vec<_> = all.lines().collect();
+            assert_eq!(lines.len() as u32 + dropped, number + 1);
+            for (line, number) in lines.iter().zip(dropped..) {
+                assert!(line.contains(&std::format!(" s warning: number {number}  of   many ")), "{line}");
+            }
+        }
+        assert!(text(&notices).1 > 100);
+    }
+}

@@ -8,11 +8,13 @@ use hub_core::HubId;
 use lexopt::prelude::*;
 
 use super::{Llm, Parsed, config, environment, login, read};
+use crate::console;
 use crate::hub::Settings;
 use crate::link::Spec;
 use crate::network::BrokerUrl;
 use crate::random::random_seed;
 use crate::relay::{self, Endpoint, Model, Models, SearchUrl};
+use crate::wifi;
 
 const HELP: &str = "\
 The Hearthwave hub on a desktop: an MQTT broker, a simulated Z-Wave controller and the hub in one process.
@@ -37,11 +39,13 @@ Usage: cargo sim [OPTIONS]
   --link LINK      what is at the far end of the hub's serial line: sim, a simulated controller in this process (the
                    default); exec:COMMAND, a program that speaks MCP on stdin and stdout; tcp:HOST:PORT; or
                    serial:PATH[@BAUD], a real port
+  --console PORT   the hub's serial port of people, as on a board: pty, a pseudo terminal for programs like picocom or
+                   tio, whose path is printed; or an address like 127.0.0.1:2323. Type help there
   --state FILE     where the hub keeps settings, flags and documents; made if it is not there. Without it, what
                    the hub is told is forgotten when it ends. What was typed is kept beside it, in FILE.history
   --hub-id ID      the hub's name in every topic (sim; with --once and --broker, one of its own)
   --config FILE    options from a file: a JSON object like {\"hub_id\":\"attic\",\"llm\":\"none\"} with any of hub_id,
-                   broker, listen, link, llm, llm_url, search_url and state. The command line wins
+                   broker, listen, link, console, llm, llm_url, search_url and state. The command line wins
   --help           this text
   --version        the version
 
@@ -66,6 +70,8 @@ pub struct Options {
     pub search_url: Option<SearchUrl>,
     /// What is at the far end of the serial line.
     pub link: Spec,
+    /// Where the hub's serial port of people is.
+    pub console: Option<console::Spec>,
     /// The file that is the hub's flash.
     pub state: Option<PathBuf>,
     /// The hub's name.
@@ -84,6 +90,7 @@ impl Default for Options {
             llm_url: None,
             search_url: None,
             link: Spec::Sim,
+            console: None,
             state: None,
             hub_id: "sim".into(),
             is_temporary: false,
@@ -154,6 +161,7 @@ impl Options {
             "llm_url" => self.llm_url = Some(text),
             "search_url" => self.search_url = Some(SearchUrl::new(&text)?),
             "link" => self.link = text.parse()?,
+            "console" => self.console = Some(text.parse()?),
             "hub_id" if HubId::new(&text).is_none() => {
                 return Err("a hub id has 1 to 32 letters, digits, '-' and '_'".into());
             }
@@ -208,6 +216,8 @@ impl Options {
             let login = url.login.clone().or_else(|| login(environment));
             settings.broker = BrokerUrl { login, ..url.clone() };
         }
+        let (ssid, password) = wifi::HOME;
+        settings.wifi = (ssid.into(), password.into());
         settings.rule = self.llm.rule();
         settings.controller_hint = self.link.hint();
         if let Some(prefix) = environment("MCP_TOOL_PREFIX") {
@@ -257,6 +267,7 @@ mod tests {
             (&["--hub-id", "a/b"], "letters"),
             (&["--hub-id", ""], "letters"),
             (&["--listen", "here"], "here"),
+            (&["--console", "usb"], "'usb' is not pty"),
             (&["--search-url", "http://h"], "--search-url: "),
             (&["--search-url", "http://h/{query}", "--broker", "mqtt://h"], "cargo relay"),
             (&["--config", "no-such-file.json"], "no-such-file.json"),

@@ -90,10 +90,11 @@ pub async fn run(
             }
             Err(lost) => lost,
         };
+        let failure = client.explain_loss(lost);
         tokio::select! {
             biased;
             () = &mut stop => return Ok(()),
-            () = client.wait(broker, lost) => {}
+            () = client.wait(broker, failure) => {}
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod result;
 pub mod sdk;
 pub mod search;
 pub mod server;
+pub mod typist;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -19,7 +19,7 @@ mod turn;
 
 use core::pin::pin;
 
-use embassy_futures::join::{join_array, join5};
+use embassy_futures::join::{join_array, join4};
 use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
 use embassy_time::Timer;
@@ -30,11 +30,13 @@ use self::events::Events;
 use self::identity::Identity;
 pub use self::info::LIMITS;
 use crate::config::Config;
+use crate::console;
 use crate::conversations::Conversations;
 use crate::link::{self, Port, Status};
 use crate::log::{info, warn};
+use crate::mqtt::Reached;
 use crate::notice::Notices;
-use crate::platform::{Credentials, Dial, Network, Platform};
+use crate::platform::{Dial, Network, Platform};
 use crate::questions::Questions;
 use crate::request::{Job, Slots};
 use crate::settings::{self as rows, EXAMPLE_TOOLS, TOOL_PREFIX};
@@ -59,6 +61,7 @@ pub struct Memory {
     questions: Questions,
     registry: Registry,
     identity: Identity,
+    console: console::Memory,
 }
 
 impl Memory {
@@ -75,6 +78,7 @@ impl Memory {
             questions: Questions::new(),
             registry: Registry::new(),
             identity: Identity::new(),
+            console: console::Memory::new(),
         }
     }
 }
@@ -91,6 +95,7 @@ struct Parts<'a> {
     registry: &'a Registry,
     /// The controller's.
     status: &'a Status,
+    broker: &'a Reached,
     speaker: &'a Speaker,
 }
 
@@ -164,6 +169,7 @@ impl<'a> Hub<'a> {
             questions,
             registry,
             identity,
+            console: console_memory,
         } = &mut **memory;
         let seed = platform.seed();
         let mut store = Store::new(Gated::new(flash, port.gate()), store);
@@ -174,9 +180,10 @@ impl<'a> Hub<'a> {
             );
         }
         identity.read(&mut store, config, &mut mqtt.send).await;
-        join_network(&network, &mut store, config).await;
+        console::join_network(&network, &mut store, config).await;
         let (port, status) = (&*port, port.status());
         let speaker = &Speaker::new();
+        let broker = &Reached::new();
         let parts = &Parts {
             config,
             identity,
@@ -187,6 +194,7 @@ impl<'a> Hub<'a> {
             notices,
             registry,
             status,
+            broker,
             speaker,
         };
         // An earlier run may have left something half done.
@@ -224,8 +232,23 @@ impl<'a> Hub<'a> {
         let session = pin!(session::run(mqtt, &mut dial, seed, &now, parts));
         let link = pin!(link::run(rx, tx, &resources));
         let jobs: [_; limits::JOBS] = [pin!(serve(0)), pin!(serve(1)), pin!(serve(2)), pin!(serve(3))];
-        let _ = console;
-        join5(session, link, join_array(jobs), speaker.keep(&store), restart_when_asked(toolbox)).await.0
+        let people = &console::Resources {
+            config,
+            id,
+            network: &network,
+            platform: &platform,
+            store: &store,
+            speaker,
+            broker,
+            link: status,
+            notices,
+            restart: &restart,
+            now: &now,
+        };
+        let console = pin!(console::run(console, console_memory, people));
+        let upkeep =
+            join4(console, console::run_panel(people), speaker.keep(&store), restart_when_asked(toolbox));
+        join4(session, link, join_array(jobs), upkeep).await.0
     }
 }
 
@@ -238,18 +261,6 @@ pub struct Start {
     pub baud_rate: u32,
     /// The pin of the lamp, if there is one.
     pub led_pin: Option<u8>,
-}
-
-/// Joins the Wi-Fi network that is set.
-async fn join_network<N: Network, F: MultiwriteNorFlash>(
-    network: &N,
-    store: &mut Store<'_, F>,
-    config: &Config<'_>,
-) {
-    let ssid = rows::WIFI_SSID.value(store, config).await;
-    let password = rows::WIFI_PASSWORD.value(store, config).await;
-    let credentials = Credentials { ssid: &ssid, password: &password };
-    network.join((!ssid.is_empty()).then_some(credentials));
 }
 
 async fn restart_when_asked<P: Platform, F: MultiwriteNorFlash>(toolbox: &Toolbox<'_, P, Store<'_, F>>) -> ! {

@@ -15,6 +15,7 @@ use crate::json::Value;
 use crate::limits;
 use crate::log::{debug, error, info, warn};
 use crate::mqtt::{Client, Connection, Lost, Memory, Received, Role, Topics};
+use crate::notice::Level;
 use crate::pending::Id;
 use crate::platform::Dial;
 use crate::request::{Refused, ReplyState};
@@ -52,6 +53,7 @@ pub(super) async fn run<D: Dial>(
         };
         let lost = match client.connect(dial, broker).await {
             Ok(mut connection) => {
+                parts.broker.connected();
                 info!("mqtt: connected to {}:{} as {}", broker.host, broker.port, identity.id().as_str());
                 warn_of_limits(&connection);
                 let Err(lost) = serve(&mut connection, &mut publisher, parts).await;
@@ -60,7 +62,11 @@ pub(super) async fn run<D: Dial>(
             }
             Err(lost) => lost,
         };
-        client.wait(broker, lost).await;
+        let failure = client.explain_loss(lost);
+        if parts.broker.lost(failure) {
+            parts.notices.note(Level::Warning, format_args!("broker {}: {failure}", broker.host));
+        }
+        client.wait(broker, failure).await;
     }
 }
 

@@ -7,7 +7,6 @@ use embassy_sync::mutex::Mutex;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-use super::turn::choose_rule;
 use crate::chat::rule::BUILT_IN;
 use crate::config::Config;
 use crate::json::{Kind, Value, Writer};
@@ -127,7 +126,7 @@ pub(super) async fn set<F: MultiwriteNorFlash>(
     if value.kind() == Kind::Null {
         store.delete(Key::Setting(&key)).await?;
     } else if let Some(name) = key.strip_prefix(RULE_PREFIX) {
-        choose_rule::check(name, value.text())?;
+        request::check_rule(name, value.text())?;
         store.set(Key::Setting(&key), value.text()).await?;
     } else if setting.kind == SettingKind::Certificate {
         let text = value.as_text().ok_or(SettingError::Kind(setting.kind))?;

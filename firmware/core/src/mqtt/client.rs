@@ -106,8 +106,7 @@ impl<'m> Client<'m> {
     }
 
     /// Logs why there is no connection, and waits before the next attempt, for longer after each.
-    pub async fn wait(&mut self, broker: &Destination<'_>, lost: Lost) {
-        let failure = self.explain_loss(lost);
+    pub async fn wait(&mut self, broker: &Destination<'_>, failure: &'static str) {
         let wait = self.backoff.next_wait();
         let seconds = wait.as_secs().max(1);
         let (who, host, port) = (self.role.log, broker.host, broker.port);
@@ -121,8 +120,8 @@ impl<'m> Client<'m> {
         Timer::after(wait).await;
     }
 
-    /// What to tell a person. Takes note of how well the connection held.
-    fn explain_loss(&mut self, lost: Lost) -> &'static str {
+    /// What to tell a person. Takes note of how well the connection held: call it once for each loss.
+    pub fn explain_loss(&mut self, lost: Lost) -> &'static str {
         if let Lost::Unreached(why) = lost {
             return why;
         }

@@ -7,6 +7,7 @@
 mod backoff;
 mod client;
 mod connection;
+mod reached;
 mod reply_to;
 mod topic;
 mod transport;
@@ -17,6 +18,7 @@ mod tests;
 pub use backoff::Backoff;
 pub use client::{Client, Memory, Role, explain};
 pub use connection::{Connection, Lost, Payload, Received, Sent, copy};
+pub use reached::Reached;
 pub use reply_to::{ReplyTo, UnusableReplyTo};
 pub use topic::{Topic, Topics};
 pub use transport::{PacketInfo, Transport};

@@ -20,6 +20,7 @@ pub use replies::Replies;
 pub(crate) use replies::ReplyState;
 pub use slot::{Job, Slots};
 
+use crate::chat::Rule;
 use crate::json::{Kind, Value};
 use crate::limits;
 
@@ -83,4 +84,13 @@ pub(crate) fn read(payload: &[u8]) -> Result<(Value<'_>, Option<Value<'_>>), Ref
         return Err(Refusal::LongText("transaction", limits::TRANSACTION));
     }
     Ok((request, transaction))
+}
+
+/// Whether a rule that somebody wants to set can be read, and belongs to the key.
+pub fn check_rule(name: &str, text: &str) -> Result<(), Refusal> {
+    if text.len() > limits::RULE {
+        return Err(Refusal::LongRule);
+    }
+    let rule = Rule::parse(text).map_err(Refusal::WrongRule)?;
+    if rule.name == *name { Ok(()) } else { Err(Refusal::RuleName) }
 }

@@ -188,6 +188,18 @@ impl Setting {
         self.suits(&text).map(|()| text)
     }
 
+    /// The same for a value that somebody typed, who may write a switch and a number in any way.
+    pub fn check_text(&self, typed: &str) -> Result<SettingText, SettingError> {
+        let is_one_of = |words: [&str; 4]| words.iter().any(|word| word.eq_ignore_ascii_case(typed));
+        let text = match (self.kind, typed.parse::<u32>()) {
+            (SettingKind::Whole(..) | SettingKind::Pin, Ok(number)) => text::clip(&number),
+            (SettingKind::Switch, _) if is_one_of(["on", "yes", "true", "1"]) => text::clip(&"on"),
+            (SettingKind::Switch, _) if is_one_of(["off", "no", "false", "0"]) => text::clip(&"off"),
+            _ => SettingText::try_from(typed).map_err(|_| SettingError::Long(limits::SETTING))?,
+        };
+        self.suits(&text).map(|()| text)
+    }
+
     /// The base64 of a certificate that somebody wants to set, in `scratch`.
     pub fn check_certificate<'a>(
         &self,

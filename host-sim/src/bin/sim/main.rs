@@ -13,6 +13,7 @@ use std::time::Duration;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use host_sim::broker::{Options as BrokerOptions, Server};
 use host_sim::caller;
+use host_sim::console;
 use host_sim::flash::{self, FileFlash, MemoryFlash};
 use host_sim::hub::{self, Settings};
 use host_sim::link::{self, Spec};
@@ -22,8 +23,8 @@ use host_sim::options::Parsed;
 use host_sim::options::sim::Options;
 use host_sim::random::random_seed;
 use host_sim::relay;
+use host_sim::wifi::{OverWifi, Wifi};
 use host_sim::zwave::Home;
-use hub_core::{NoConsole, Wired};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// For the broker to remove the retained messages of a hub for one question.
@@ -95,7 +96,24 @@ async fn run(
         Spec::Sim => link::to_home(&home),
         other => link::open(other),
     };
-    let hub = hub::run(settings, line, (NoConsole, NoConsole), network.clone(), Wired, flash, random_seed());
+    let wifi = Wifi::default();
+    let (port, _nobody) = console::pair();
+    let port = match &options.console {
+        None => port,
+        Some(spec) => match console::open(spec).await {
+            Ok((port, place)) => {
+                eprintln!("The hub's console is at {place}.");
+                port
+            }
+            Err(error) => {
+                eprintln!("sim: --console: {error}");
+                return 1;
+            }
+        },
+    };
+    // Without a console nobody can change the network, and it need not be waited for.
+    let dial = OverWifi(options.console.is_some().then(|| wifi.clone()), network.clone());
+    let hub = hub::run(settings, line, port, dial, wifi, flash, random_seed());
     let relaying = async {
         if let Some(settings) = &relay
             && let Err(error) = relay::run(network.clone(), settings, std::future::pending()).await

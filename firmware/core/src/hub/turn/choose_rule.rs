@@ -55,15 +55,6 @@ pub(super) async fn choose<'s, F: MultiwriteNorFlash>(
     }
 }
 
-/// Whether a rule that somebody wants to set can be read, and belongs to the key.
-pub(in crate::hub) fn check(name: &str, text: &str) -> Result<(), Refusal> {
-    if text.len() > limits::RULE {
-        return Err(Refusal::LongRule);
-    }
-    let rule = Rule::parse(text).map_err(Refusal::WrongRule)?;
-    if rule.name == *name { Ok(()) } else { Err(Refusal::RuleName) }
-}
-
 /// The text of a setting, and what is left of the buffer. Without the store there is none.
 async fn load<'s, F: MultiwriteNorFlash>(
     key: &str,

@@ -1,0 +1,262 @@
+//! The console: commands that somebody types on the serial port of people, and Improv Wi-Fi beside them on the same port.
+//!
+//! ```text
+//!   port ──► input ──┬──► command ──► settings, wifi, status, selftest ──► screen ──► port
+//!                    └──► improv  ──► wifi, settings ───────────────────────▲
+//! ```
+//!
+//! `input`, `command`, `nearest` and `improv` decide and know no port. Lines of text end with CR and LF; a prompt, `> `,
+//! waits for the next one. Nothing is completed, and what is mistyped gets the nearest word as an answer: what changes
+//! something is never guessed.
+
+pub mod command;
+pub mod improv;
+pub mod input;
+pub mod nearest;
+mod panel;
+mod screen;
+mod selftest;
+mod settings;
+mod status;
+mod wifi;
+
+#[cfg(test)]
+mod tests;
+
+use core::pin::{Pin, pin};
+
+use embassy_futures::select::{Either, select};
+use embassy_sync::blocking_mutex::raw::NoopRawMutex;
+use embassy_sync::mutex::Mutex;
+use embassy_sync::signal::Signal;
+use embassy_time::Timer;
+use embedded_io_async::{Read, Write};
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+
+use self::command::{COMMANDS, Command, Meaning};
+use self::input::{Event, Input};
+pub use self::panel::run_panel;
+pub use self::screen::Screen;
+use self::settings::Started;
+pub use self::wifi::join_network;
+use crate::config::{Config, HubId};
+use crate::limits;
+use crate::link;
+use crate::log::info;
+use crate::mqtt::Reached;
+use crate::notice::Notices;
+use crate::platform::{Network, Platform};
+use crate::speaker::Speaker;
+use crate::store::Store;
+
+/// What waits for the next line.
+const PROMPT: &[u8] = b"> ";
+
+/// The memory of a console. All zeros when new.
+pub struct Memory {
+    input: Input,
+    screen: Screen,
+}
+
+impl Memory {
+    /// Empty memory.
+    pub const fn new() -> Self {
+        Self { input: Input::new(), screen: Screen::new() }
+    }
+}
+
+/// What the console uses of the hub.
+pub struct Resources<'a, N, P, S> {
+    /// What the hub was started with.
+    pub config: &'a Config<'a>,
+    /// Its id.
+    pub id: HubId<'a>,
+    /// The network.
+    pub network: &'a N,
+    /// The machine.
+    pub platform: &'a P,
+    /// Settings, flags and documents.
+    pub store: &'a Mutex<NoopRawMutex, S>,
+    /// The volume.
+    pub speaker: &'a Speaker,
+    /// Whether the broker is reached.
+    pub broker: &'a Reached,
+    /// Whether the controller is reached.
+    pub link: &'a link::Status,
+    /// What people should know.
+    pub notices: &'a Notices,
+    /// Signalled to restart the hub.
+    pub restart: &'a Signal<NoopRawMutex, ()>,
+    /// The time, if it is known, in seconds since the beginning of 1970.
+    pub now: &'a dyn Fn() -> Option<i64>,
+}
+
+/// Serves whoever sits at the port, for ever.
+pub async fn run<R, W, N, P, F>(
+    port: (R, W),
+    memory: &mut Memory,
+    hub: &Resources<'_, N, P, Store<'_, F>>,
+) -> !
+where
+    R: Read,
+    W: Write,
+    N: Network,
+    P: Platform,
+    F: MultiwriteNorFlash,
+{
+    let (mut rx, tx) = port;
+    let Memory { input, screen } = memory;
+    *input = Input::new();
+    screen.clear();
+    let started = Started::read(hub).await;
+    let mut console = Console { tx, screen, hub, started, wants_certificate: false };
+    loop {
+        let mut bytes = [0; limits::CONSOLE_READ];
+        // The rest of a frame comes at once or never: then what follows is text.
+        let silence = async {
+            match input.is_in_frame() {
+                true => Timer::after(limits::IMPROV_GAP).await,
+                false => core::future::pending().await,
+            }
+        };
+        let count = match select(rx.read(&mut bytes), silence).await {
+            Either::First(Ok(count @ 1..)) => count,
+            // Nobody is there.
+            Either::First(_) => {
+                Timer::after(limits::CONSOLE_PAUSE).await;
+                continue;
+            }
+            Either::Second(()) => {
+                input.give_up();
+                continue;
+            }
+        };
+        for byte in bytes.get(..count).unwrap_or_default() {
+            if let Some(event) = input.push(*byte, console.screen) {
+                // Behind a pointer, for a stack frame of its own.
+                let handling: Pin<&mut dyn Future<Output = ()>> = pin!(console.handle(event, input));
+                handling.await;
+            }
+        }
+        console.flush().await;
+    }
+}
+
+/// Whoever answers.
+struct Console<'a, W, N, P, S> {
+    tx: W,
+    screen: &'a mut Screen,
+    hub: &'a Resources<'a, N, P, S>,
+    started: Started,
+    /// A certificate alone is the value of the setting that was named before.
+    wants_certificate: bool,
+}
+
+impl<W, N, P, F> Console<'_, W, N, P, Store<'_, F>>
+where
+    W: Write,
+    N: Network,
+    P: Platform,
+    F: MultiwriteNorFlash,
+{
+    async fn handle(&mut self, event: Event, input: &mut Input) {
+        match event {
+            Event::Frame => return self.improv(input.frame()).await,
+            Event::Line => {
+                // Behind a pointer, as above.
+                let obeying: Pin<&mut dyn Future<Output = ()>> = pin!(self.obey(input));
+                obeying.await;
+            }
+            Event::NotText => {
+                self.screen.line(format_args!("that line is not UTF-8; set the terminal to it"))
+            }
+            Event::TooLong => self.screen.line(format_args!(
+                "that line is too long; at most {} bytes are possible",
+                limits::CONSOLE_LINE
+            )),
+            Event::Cancelled => self.wants_certificate = false,
+        }
+        self.screen.push(PROMPT);
+    }
+
+    async fn obey(&mut self, input: &mut Input) {
+        let line = input.line();
+        if line.starts_with("-----BEGIN ") && core::mem::take(&mut self.wants_certificate) {
+            let range = input.range(line);
+            return self.set_certificate(input, range).await;
+        }
+        let (command, rest) = match command::parse(line) {
+            Meaning::Blank => return,
+            Meaning::Command(command, rest) => (command, rest),
+            Meaning::Unknown(word, Some(nearest)) => {
+                return self.screen.line(format_args!("no command `{word}`; did you mean `{nearest}`?"));
+            }
+            Meaning::Unknown(word, None) => {
+                return self.screen.line(format_args!("no command `{word}`; `help` lists them"));
+            }
+        };
+        let at = input.range(rest).start;
+        match command {
+            Command::Help => self.help(),
+            Command::Show => self.show(input, at).await,
+            Command::Set => self.set(input, at).await,
+            Command::Unset => self.unset(rest).await,
+            Command::Scan => self.scan().await,
+            Command::Status => self.status().await,
+            Command::Log => self.log(),
+            Command::Selftest => self.selftest().await,
+            Command::Restart => self.restart(),
+            Command::FactoryReset => self.factory_reset(rest).await,
+        }
+    }
+
+    fn help(&mut self) {
+        for row in COMMANDS {
+            let gap = if row.arguments.is_empty() { "" } else { " " };
+            let used = row.name.len() + gap.len() + row.arguments.len();
+            let width = 22usize.saturating_sub(used);
+            self.screen.line(format_args!("{}{gap}{}{:width$}{}", row.name, row.arguments, "", row.purpose));
+        }
+    }
+
+    fn log(&mut self) {
+        let dropped = self.hub.notices.read(&mut |lines| {
+            // It fits.
+            let _ = core::fmt::Write::write_str(self.screen, lines);
+        });
+        if dropped > 0 {
+            self.screen.line(format_args!("({dropped} older ones are gone)"));
+        }
+    }
+
+    fn restart(&mut self) {
+        self.screen.line(format_args!("the hub restarts now"));
+        self.hub.restart.signal(());
+    }
+
+    /// Dropped in the middle, everything is erased or nothing.
+    async fn factory_reset(&mut self, confirmation: &str) {
+        if !confirmation.eq_ignore_ascii_case("confirm") {
+            return self.screen.line(format_args!(
+                "this forgets all settings, flags and documents, and restarts the hub; to do it: factory-reset confirm"
+            ));
+        }
+        let erased = self.hub.store.lock().await.erase_all().await;
+        match erased {
+            Ok(()) => {
+                info!("console: everything is forgotten");
+                self.hub.speaker.forget();
+                self.screen.line(format_args!("everything is forgotten"));
+                self.restart();
+            }
+            Err(error) => self.screen.line(format_args!("nothing is erased: {error}")),
+        }
+    }
+
+    /// Writes what waits. An error means that nobody is there, and it is lost.
+    async fn flush(&mut self) {
+        let _ = self.tx.write_all(self.screen.bytes()).await;
+        let _ = self.tx.flush().await;
+        self.screen.clear();
+    }
+}

@@ -1,0 +1,218 @@
+//! `show`, `set` and `unset`.
+
+use core::ops::Range;
+
+use embedded_io_async::Write;
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+use heapless::{String, Vec};
+
+use super::command::{assignment, known_key, nearest_key};
+use super::input::Input;
+use super::{Console, Resources};
+use crate::limits;
+use crate::log::info;
+use crate::platform::{Network, Platform};
+use crate::request;
+use crate::settings::{self, RULE_PREFIX, SETTINGS, Setting, SettingKind, SettingText, VOLUME, certificate};
+use crate::store::{Key, Section, Store, StoreError};
+use crate::text::{self, one_line};
+
+/// A key, as it is kept.
+type SettingKey = String<{ limits::NAME }>;
+
+/// Digests of the values with which the hub has started, by which changes that wait for a restart are known.
+pub(super) struct Started(Vec<u32, { limits::SETTINGS }>);
+
+impl Started {
+    /// Reads all settings.
+    pub(super) async fn read<N, P, F: MultiwriteNorFlash>(hub: &Resources<'_, N, P, Store<'_, F>>) -> Self {
+        let mut digests = Vec::new();
+        let mut store = hub.store.lock().await;
+        for row in SETTINGS {
+            // There is room for all.
+            let _ = digests.push(digest(&row.value(&mut store, hub.config).await));
+        }
+        Self(digests)
+    }
+
+    fn of(&mut self, setting: &Setting) -> Option<&mut u32> {
+        let index = SETTINGS.iter().position(|row| core::ptr::eq(*row, setting))?;
+        self.0.get_mut(index)
+    }
+
+    /// Whether a setting has another value than at the start, and has to wait for the next.
+    fn waits(&mut self, setting: &Setting, value: &str) -> bool {
+        setting.needs_restart && self.of(setting).is_some_and(|started| *started != digest(value))
+    }
+
+    /// It is in use already.
+    pub(super) fn applied(&mut self, setting: &Setting, value: &str) {
+        if let Some(started) = self.of(setting) {
+            *started = digest(value);
+        }
+    }
+
+    /// It has changed in a way that its value does not show.
+    fn changed(&mut self, setting: &Setting) {
+        if let Some(started) = self.of(setting) {
+            *started = 0;
+        }
+    }
+}
+
+/// FNV-1a.
+fn digest(text: &str) -> u32 {
+    text.bytes().fold(0x811C_9DC5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+impl<W, N, P, F> Console<'_, W, N, P, Store<'_, F>>
+where
+    W: Write,
+    N: Network,
+    P: Platform,
+    F: MultiwriteNorFlash,
+{
+    /// All settings, or the one that is named at this point of the line.
+    pub(super) async fn show(&mut self, input: &mut Input, at: usize) {
+        // What a slider has changed is among them.
+        self.hub.speaker.keep_now(self.hub.store).await;
+        let (typed, _) = assignment(input.line_from(at));
+        if !typed.is_empty() {
+            let Some((key, setting)) = self.find(typed) else { return };
+            if setting.kind == SettingKind::Rule {
+                return self.show_rule(&key, input).await;
+            }
+            self.show_one(setting).await;
+            return self.screen.line(format_args!("  {}; it must be {}", setting.purpose, setting.kind));
+        }
+        for setting in SETTINGS.iter().filter(|row| row.kind != SettingKind::Rule) {
+            self.show_one(setting).await;
+            self.flush().await;
+        }
+        let mut store = self.hub.store.lock().await;
+        for key in store.names(Section::Settings).await.into_iter().flatten() {
+            if let Key::Setting(key) = key
+                && key.starts_with(RULE_PREFIX)
+            {
+                self.screen.line(format_args!("{key} is set"));
+            }
+        }
+    }
+
+    async fn show_one(&mut self, setting: &'static Setting) {
+        let mut store = self.hub.store.lock().await;
+        let value = setting.value(&mut store, self.hub.config).await;
+        let mark = match store.contains(Key::Setting(setting.key)).await {
+            _ if self.started.waits(setting, &value) => " (takes effect after `restart`)",
+            true => "",
+            false => " (default)",
+        };
+        let is_hidden = setting.is_secret && !value.is_empty();
+        let value: String<{ limits::SETTING }> = one_line(&if is_hidden { "***" } else { &*value });
+        self.screen.line(format_args!("{} = {value}{mark}", setting.key));
+    }
+
+    /// A rule is as long as a line, and takes its place.
+    async fn show_rule(&mut self, key: &str, input: &mut Input) {
+        let mut store = self.hub.store.lock().await;
+        match store.get(Key::Setting(key), input.scratch()).await {
+            Ok(Some(rule)) => {
+                let _ = self.tx.write_all(self.screen.bytes()).await;
+                self.screen.clear();
+                let _ = self.tx.write_all(rule.as_bytes()).await;
+                self.screen.line(format_args!(""));
+            }
+            Ok(None) => self.screen.line(format_args!("{key} is not set")),
+            Err(error) => self.screen.line(format_args!("{key} cannot be read: {error}")),
+        }
+    }
+
+    /// `KEY VALUE`, at this point of the line.
+    pub(super) async fn set(&mut self, input: &mut Input, at: usize) {
+        let (typed, value) = assignment(input.line_from(at));
+        let Some((key, setting)) = self.find(typed) else { return };
+        let is_certificate = setting.kind == SettingKind::Certificate;
+        let Some(value) = value else {
+            self.wants_certificate = is_certificate;
+            return match is_certificate {
+                true => self.screen.line(format_args!("paste the certificate now, or press Ctrl-C")),
+                false => self.screen.line(format_args!("{key} = what? It must be {}", setting.kind)),
+            };
+        };
+        if is_certificate && !value.is_empty() {
+            let range = input.range(value);
+            return self.set_certificate(input, range).await;
+        }
+        let mut text = SettingText::new();
+        let value = if setting.kind == SettingKind::Rule {
+            let name = key.strip_prefix(RULE_PREFIX).unwrap_or_default();
+            request::check_rule(name, value).map(|()| value).map_err(|refusal| text::clip(&refusal.words()))
+        } else {
+            setting.check_text(value).map_err(|error| text::clip(&error)).map(|checked| {
+                text = checked;
+                text.as_str()
+            })
+        };
+        let value: Result<&str, String<{ limits::REFUSAL }>> = value;
+        match value {
+            Ok(value) => {
+                let kept = self.hub.store.lock().await.set(Key::Setting(&key), value).await;
+                self.changed(&key, setting, kept).await;
+            }
+            Err(why) => self.screen.line(format_args!("{key} {why}")),
+        }
+    }
+
+    /// Keeps the certificate in this part of the line.
+    pub(super) async fn set_certificate(&mut self, input: &mut Input, range: Range<usize>) {
+        let setting = &settings::BROKER_CA;
+        let Some(base64) = input.scratch().get_mut(range).and_then(certificate::to_base64) else {
+            return self.screen.line(format_args!("{} must be {}", setting.key, setting.kind));
+        };
+        let kept = self.hub.store.lock().await.set(Key::Setting(setting.key), base64).await;
+        self.started.changed(setting);
+        self.changed(setting.key, setting, kept).await;
+    }
+
+    /// Brings back the default of this setting.
+    pub(super) async fn unset(&mut self, typed: &str) {
+        let Some((key, setting)) = self.find(assignment(typed).0) else { return };
+        let deleted = self.hub.store.lock().await.delete(Key::Setting(&key)).await;
+        if setting.kind == SettingKind::Certificate && deleted == Ok(true) {
+            self.started.changed(setting);
+        }
+        self.changed(&key, setting, deleted.map(drop)).await;
+    }
+
+    /// Applies a change, and shows what came of it.
+    async fn changed(&mut self, key: &str, setting: &'static Setting, kept: Result<(), StoreError>) {
+        if let Err(error) = kept {
+            return self.screen.line(format_args!("{key} stays as it was: {error}"));
+        }
+        info!("console: {} was changed", key);
+        if core::ptr::eq(setting, &VOLUME) {
+            let mut store = self.hub.store.lock().await;
+            self.hub.speaker.apply(self.hub.platform, &mut store, self.hub.config).await;
+        }
+        match setting.kind {
+            SettingKind::Rule => self.screen.line(format_args!("{key} is changed")),
+            _ => self.show_one(setting).await,
+        }
+    }
+
+    /// The setting of this key, or says that there is none. What is only like a key is never taken for it.
+    fn find(&mut self, typed: &str) -> Option<(SettingKey, &'static Setting)> {
+        let key = known_key(typed).unwrap_or(typed);
+        let found = settings::find(key).and_then(|row| Some((SettingKey::try_from(key).ok()?, row)));
+        if found.is_none() {
+            match nearest_key(typed) {
+                _ if typed.is_empty() => self.screen.line(format_args!("which setting? `show` lists them")),
+                Some(near) => {
+                    self.screen.line(format_args!("no setting `{typed}`; did you mean `{near}`?"));
+                }
+                None => self.screen.line(format_args!("no setting `{typed}`; `show` lists them")),
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,67 @@
+//! `status`: how the hub is.
+
+use embassy_time::Instant;
+use embedded_io_async::Write;
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+use heapless::String;
+
+use super::Console;
+use crate::limits;
+use crate::platform::{Network, NetworkState, Platform};
+use crate::settings::{BROKER_URL, WIFI_SSID};
+use crate::store::Store;
+use crate::text::one_line;
+
+impl<W, N, P, F> Console<'_, W, N, P, Store<'_, F>>
+where
+    W: Write,
+    N: Network,
+    P: Platform,
+    F: MultiwriteNorFlash,
+{
+    pub(super) async fn status(&mut self) {
+        let hub = self.hub;
+        let config = hub.config;
+        let (ssid, url) = {
+            let mut store = hub.store.lock().await;
+            (WIFI_SSID.value(&mut store, config).await, BROKER_URL.value(&mut store, config).await)
+        };
+        let ssid: String<{ limits::SSID }> = one_line(&ssid.as_str());
+        let (id, version) = (hub.id.as_str(), env!("CARGO_PKG_VERSION"));
+        let minutes = Instant::now().as_secs() / 60;
+        let screen = &mut *self.screen;
+        screen.line(format_args!("hub         {id}, version {version} on {}", config.target));
+        screen.line(format_args!("up          {} h {} min; {}", minutes / 60, minutes % 60, config.boot));
+        if config.boot.is_safe_mode() {
+            screen.line(format_args!(
+                "safe mode   the last starts failed: only Wi-Fi and this console run; `restart` tries again"
+            ));
+        }
+        let status = hub.network.status();
+        let state = match status.state {
+            NetworkState::Off => "off; set wifi.ssid and wifi.password",
+            NetworkState::Joining => "joining",
+            NetworkState::Joined => "joined",
+            NetworkState::Failed(why) => why,
+        };
+        screen.line(format_args!("Wi-Fi       {ssid}: {state}"));
+        if let Some(signal) = status.signal {
+            screen.line(format_args!("  signal    {signal} dBm"));
+        }
+        if let Some([a, b, c, d]) = status.address {
+            screen.line(format_args!("  address   {a}.{b}.{c}.{d}"));
+        }
+        screen.line(format_args!("broker      {url}: {}", hub.broker.text()));
+        hub.link.read(|state, controller| {
+            let (name, tools) = (controller.name.as_str(), controller.tools);
+            screen.line(format_args!("controller  {} {name}, {tools} tools", state.as_str()));
+        });
+        match (hub.now)() {
+            Some(now) => {
+                let minute = now.rem_euclid(86_400) / 60;
+                screen.line(format_args!("time        {:02}:{:02} UTC", minute / 60, minute % 60));
+            }
+            None => screen.line(format_args!("time        not known yet")),
+        }
+    }
+}

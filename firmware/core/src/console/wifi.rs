@@ -1,0 +1,183 @@
+//! Wi-Fi networks: listed, joined, and asked for by Improv.
+
+use embassy_time::{Instant, Timer};
+use embedded_io_async::Write;
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+use heapless::String;
+
+use super::Console;
+use super::improv::{self, Error, Request, State};
+use crate::config::Config;
+use crate::limits;
+use crate::log::{info, warn};
+use crate::platform::{AccessPoint, Credentials, Network, NetworkState, Platform};
+use crate::settings::{HUB_ID, HUB_NAME, Setting, WIFI_PASSWORD, WIFI_SSID};
+use crate::store::{Key, Store};
+use crate::text::{self, one_line};
+
+/// Joins the Wi-Fi network that is set.
+pub async fn join_network<N: Network, F: MultiwriteNorFlash>(
+    network: &N,
+    store: &mut Store<'_, F>,
+    config: &Config<'_>,
+) {
+    let ssid = WIFI_SSID.value(store, config).await;
+    let password = WIFI_PASSWORD.value(store, config).await;
+    let credentials = Credentials { ssid: &ssid, password: &password };
+    network.join((!ssid.is_empty()).then_some(credentials));
+}
+
+impl<W, N, P, F> Console<'_, W, N, P, Store<'_, F>>
+where
+    W: Write,
+    N: Network,
+    P: Platform,
+    F: MultiwriteNorFlash,
+{
+    /// Lists the networks in reach.
+    pub(super) async fn scan(&mut self) {
+        self.screen.line(format_args!("listening for networks..."));
+        self.flush().await;
+        let mut count = 0;
+        let mut show = |point: &AccessPoint<'_>| {
+            count += 1;
+            // A name may hold anything.
+            let name: String<{ limits::SSID }> = one_line(&point.ssid);
+            let lock = if point.is_open { "open" } else { "locked" };
+            self.screen.line(format_args!("{:4} dBm  {lock:6}  {name}", point.signal));
+        };
+        match self.hub.network.scan(&mut show).await {
+            Ok(()) if count == 0 => self.screen.line(format_args!("no network is in reach")),
+            Ok(()) => {
+                self.screen.line(format_args!("to join one: set wifi.ssid, set wifi.password, restart"))
+            }
+            Err(why) => self.screen.line(format_args!("no list: {why}")),
+        }
+    }
+
+    /// Answers a frame.
+    pub(super) async fn improv(&mut self, frame: &[u8]) {
+        let request = match improv::read(frame) {
+            None => return,
+            Some(Err(error)) => return improv::write_error(error, self.screen),
+            Some(Ok(request)) => request,
+        };
+        let command = request.command();
+        let done = match request {
+            Request::Join { name, password } => self.provision(name, password).await,
+            Request::State => {
+                let state = self.state();
+                improv::write_state(state, self.screen);
+                if state == State::Provisioned {
+                    improv::write_result(command, &[], self.screen);
+                }
+                Ok(())
+            }
+            Request::Info => {
+                let name = HUB_NAME.value(&mut *self.hub.store.lock().await, self.hub.config).await;
+                let texts = ["Hearthwave", env!("CARGO_PKG_VERSION"), self.hub.config.target, &name];
+                improv::write_result(command, &texts, self.screen);
+                Ok(())
+            }
+            Request::Scan => self.list(command).await,
+            Request::HostName(name) => self.rename(command, &HUB_ID, name).await,
+            Request::Name(name) => self.rename(command, &HUB_NAME, name).await,
+            Request::Network => {
+                // Bit 0: online; bit 1: has Wi-Fi.
+                let flags = if self.state() == State::Provisioned { "3" } else { "2" };
+                improv::write_result(command, &[flags], self.screen);
+                Ok(())
+            }
+        };
+        if let Err(error) = done {
+            improv::write_error(error, self.screen);
+        }
+    }
+
+    fn state(&self) -> State {
+        match self.hub.network.status().state {
+            NetworkState::Joined => State::Provisioned,
+            _ => State::Ready,
+        }
+    }
+
+    /// One result for each network, and an empty one at the end.
+    async fn list(&mut self, command: u8) -> Result<(), Error> {
+        let mut write = |point: &AccessPoint<'_>| {
+            let signal: String<4> = text::clip(&point.signal);
+            let is_locked = if point.is_open { "NO" } else { "YES" };
+            improv::write_result(command, &[point.ssid, &signal, is_locked], self.screen);
+        };
+        self.hub.network.scan(&mut write).await.map_err(|_| Error::Failed)?;
+        self.flush().await;
+        improv::write_result(command, &[], self.screen);
+        Ok(())
+    }
+
+    /// Tells a name, or gives the hub another one from the next start on.
+    async fn rename(
+        &mut self,
+        command: u8,
+        setting: &'static Setting,
+        name: Option<&str>,
+    ) -> Result<(), Error> {
+        let mut store = self.hub.store.lock().await;
+        if let Some(name) = name {
+            let is_host_name = setting.key == HUB_ID.key;
+            let wrong = if is_host_name { Error::BadHostName } else { Error::Invalid };
+            let checked = setting.check_text(name).map_err(|_| wrong)?;
+            store.set(Key::Setting(setting.key), &checked).await.map_err(|_| Error::Failed)?;
+            info!("improv: {} was changed", setting.key);
+        }
+        let name = setting.value(&mut store, self.hub.config).await;
+        improv::write_result(command, &[&name], self.screen);
+        Ok(())
+    }
+
+    /// Joins a network. If that works it is kept, and if not the hub goes back to the one before.
+    async fn provision(&mut self, ssid: &str, password: &str) -> Result<(), Error> {
+        let (name, key) = (WIFI_SSID.check_text(ssid), WIFI_PASSWORD.check_text(password));
+        let (Ok(ssid), Ok(password), false) = (name, key, ssid.is_empty()) else { return Err(Error::Unable) };
+        improv::write_state(State::Provisioning, self.screen);
+        self.flush().await;
+        let hub = self.hub;
+        hub.network.join(Some(Credentials { ssid: &ssid, password: &password }));
+        if !is_joined(hub.network).await {
+            warn!("improv: the network {} could not be joined", ssid.as_str());
+            join_network(hub.network, &mut *hub.store.lock().await, hub.config).await;
+            improv::write_error(Error::Unable, self.screen);
+            improv::write_state(self.state(), self.screen);
+            return Ok(());
+        }
+        for (setting, value) in [(&WIFI_SSID, &ssid), (&WIFI_PASSWORD, &password)] {
+            let kept = hub.store.lock().await.set(Key::Setting(setting.key), value).await;
+            kept.map_err(|_| Error::Failed)?;
+            self.started.applied(setting, value);
+        }
+        info!("improv: joined the network {}", ssid.as_str());
+        improv::write_state(State::Provisioned, self.screen);
+        improv::write_result(1, &[], self.screen);
+        Ok(())
+    }
+}
+
+/// Waits for the network that was just joined: until there is an address, or it failed for a while.
+async fn is_joined<N: Network>(network: &N) -> bool {
+    let end = Instant::now() + limits::IMPROV_JOIN;
+    let mut failed_since = None;
+    while Instant::now() < end {
+        let status = network.status();
+        match status.state {
+            NetworkState::Joined if status.address.is_some() => return true,
+            NetworkState::Failed(_) => {
+                let since = *failed_since.get_or_insert(Instant::now());
+                if since.elapsed() >= limits::IMPROV_FAILING {
+                    return false;
+                }
+            }
+            _ => failed_since = None,
+        }
+        Timer::after(limits::IMPROV_POLL).await;
+    }
+    false
+}
