@@ -441,3 +441,9 @@ pub const CERTIFICATE: usize = 2048;
 
 /// The same in base64, as it is kept.
 pub const CERTIFICATE_TEXT: usize = CERTIFICATE.div_ceil(3) * 4;
+
+/// How long a hub has to run for its start to count as a good one.
+pub const START_SETTLED: Duration = Duration::from_secs(60);
+
+/// After this time in safe mode the hub tries a normal start: what was wrong may be gone, and nobody may be there.
+pub const SAFE_MODE: Duration = Duration::from_secs(30 * 60);

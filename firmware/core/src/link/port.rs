@@ -11,6 +11,7 @@ use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
 use embassy_time::{Instant, with_deadline};
 
+use super::counts::Counts;
 use super::line::Lines;
 use super::rpc::Incoming;
 use super::status::{Loss, Status};
@@ -55,6 +56,7 @@ pub struct Port {
     status: Status,
     is_open: Cell<bool>,
     gate: Gate,
+    counts: Cell<Counts>,
     pub(super) calls: Pending<(), Ended, { limits::CALLS }>,
     /// Held by the call that uses the outbox, until its request is sent.
     outbox_lock: Mutex<NoopRawMutex, ()>,
@@ -82,6 +84,7 @@ impl Port {
             status: Status::new(),
             is_open: Cell::new(false),
             gate: Gate::new(),
+            counts: Cell::new(Counts::NONE),
             calls: Pending::new([const { Slot::new(()) }; limits::CALLS]),
             outbox_lock: Mutex::new(()),
             outbox: Mutex::new(Outbox { text: [0; limits::LINE_OUT], length: 0 }),
@@ -92,6 +95,18 @@ impl Port {
     /// What is known about the controller.
     pub const fn status(&self) -> &Status {
         &self.status
+    }
+
+    /// What has happened so far.
+    pub fn counts(&self) -> Counts {
+        self.counts.get()
+    }
+
+    /// Changes the counts.
+    pub(super) fn count(&self, change: impl FnOnce(&mut Counts)) {
+        let mut counts = self.counts.get();
+        change(&mut counts);
+        self.counts.set(counts);
     }
 
     /// Keeps the flash from being erased while an answer is expected.
@@ -124,9 +139,14 @@ impl Port {
             call.queue();
             call.sent().await;
             held.set(Some(self.gate.held()));
+            let sent = Instant::now();
             // The outbox is free for the next call.
             drop(lock);
-            call.answered().await.map_err(|ended| match ended {
+            let answer = call.answered().await;
+            if !matches!(answer, Err(Ended::Unsent(_))) {
+                self.count(|counts| counts.calls.add(answer.is_ok(), sent.elapsed().as_millis()));
+            }
+            answer.map_err(|ended| match ended {
                 Ended::Unsent(loss) => CallError::Unsent(loss),
                 Ended::Unknown(loss) => CallError::Unknown(loss),
             })
@@ -139,7 +159,14 @@ impl Port {
             }
             let held = held.get().unwrap_or_else(|| self.gate.held()) - held_before;
             if patience == limits::TOOL_TIMEOUT + held {
-                return Err(if call.is_unsent() { CallError::Late } else { CallError::Silent });
+                let is_unsent = call.is_unsent();
+                self.count(|counts| {
+                    counts.timeouts = counts.timeouts.saturating_add(1);
+                    if !is_unsent {
+                        counts.calls.add(false, limits::TOOL_TIMEOUT.as_millis());
+                    }
+                });
+                return Err(if is_unsent { CallError::Late } else { CallError::Silent });
             }
             patience = limits::TOOL_TIMEOUT + held;
         };
@@ -176,6 +203,7 @@ impl Port {
         self.is_open.set(false);
         self.calls.clear();
         self.gate.clear();
+        self.counts.set(Counts::NONE);
     }
 
     /// The controller can be called.

@@ -15,6 +15,7 @@ use super::report::{LastNotice, Recent, report};
 use super::retries::Retries;
 use super::rpc::{self, Incoming, Outgoing, call_pieces};
 use super::status::Loss;
+use crate::json::Overflow;
 use crate::limits;
 use crate::log::{debug, warn};
 use crate::notice::Notices;
@@ -146,15 +147,14 @@ struct Replies {
 impl Replies {
     /// Adds an answer. Without room for it, the controller goes without: waiting for room would be waiting for it to
     /// read, while it may wait for the hub to do so.
-    fn add(&mut self, reply: Outgoing<'_>) {
+    fn add(&mut self, reply: Outgoing<'_>) -> Result<(), Overflow> {
         let start = if self.length > 0 { self.length.saturating_add(1) } else { 0 };
-        let Some(Ok(length)) = self.text.get_mut(start..).map(|room| reply.write(room)) else {
-            return debug!("controller: it asks more than it reads; a request was not answered");
-        };
+        let length = reply.write(self.text.get_mut(start..).unwrap_or_default())?;
         if let Some(end) = start.checked_sub(1).and_then(|end| self.text.get_mut(end)) {
             *end = b'\n';
         }
         self.length = start.saturating_add(length);
+        Ok(())
     }
 
     /// Moves all of them into `own`, if there are any.
@@ -265,7 +265,12 @@ impl Wire<'_> {
             is_message = true;
             match self.client.receive(Instant::now(), message, registry) {
                 Reaction::Done => {}
-                Reaction::Reply(reply) => self.replies.add(reply),
+                Reaction::Reply(reply) => {
+                    if self.replies.add(reply).is_err() {
+                        debug!("controller: it asks more than it reads; a request was not answered");
+                        port.count(|counts| counts.unanswered = counts.unanswered.saturating_add(1));
+                    }
+                }
                 // There is room for as many as there are calls.
                 Reaction::Answer(id) if port.expects(id) => {
                     let _ = answers.push(id);
@@ -289,6 +294,8 @@ impl Wire<'_> {
             return;
         }
         self.noise = self.noise.saturating_add(1);
+        let port = self.resources.port;
+        port.count(|counts| counts.lines_ignored = counts.lines_ignored.saturating_add(1));
         if self.noise <= limits::NOISE_WARNINGS {
             warn!("controller: ignored a line that is not JSON-RPC: {}", quote.as_str());
         } else {
@@ -311,6 +318,9 @@ impl Wire<'_> {
         port.status().update(client.state(), client.controller());
         if let Some(news) = client.take_news() {
             self.last_notice = report(news, self.last_notice, client.controller(), recent, resources);
+            if let News::Lost { .. } = news {
+                port.count(|counts| counts.losses = counts.losses.saturating_add(1));
+            }
             match news {
                 News::Ready { .. } => {
                     port.open();

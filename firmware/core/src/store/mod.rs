@@ -127,6 +127,11 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
         self.load().await
     }
 
+    /// How many entries there are, and how many bytes of flash.
+    pub fn size(&self) -> (usize, usize) {
+        (self.memory.names.iter().count(), self.capacity)
+    }
+
     /// The text of an entry, in `out`.
     pub async fn get<'b>(&mut self, key: Key<'_>, out: &'b mut [u8]) -> Result<Option<&'b str>, StoreError> {
         let key = key.encode()?;
