@@ -53,7 +53,7 @@ async fn main(spawner: Spawner) -> ! {
     let dial = match settings::NETWORK {
         Some(network) => {
             let stack = net::start(spawner, board.WIFI, network, Chip.seed());
-            Some(TcpDial::new(stack, SOCKET.take()))
+            Some(TcpDial::new(stack, SOCKET.take(), platform::random))
         }
         None => {
             warn!("no network: build again with HEARTHWAVE_WIFI_SSID and HEARTHWAVE_WIFI_PASSWORD set");

@@ -40,6 +40,11 @@ impl Platform for Chip {
     }
 }
 
+/// Fills `buffer` with numbers that nobody can guess, while the radio is on: its noise is where they come from.
+pub fn random(buffer: &mut [u8]) {
+    Rng::new().read(buffer);
+}
+
 /// Called by esp-backtrace after it has printed a panic. Restarts, since nobody may be there to pull the plug.
 #[unsafe(no_mangle)]
 extern "Rust" fn custom_halt() -> ! {
