@@ -330,9 +330,14 @@ impl World {
         Controller::at(self.line.take().expect("one controller a story"))
     }
 
+    /// The far end of the hub's serial port of people.
+    pub fn console_port(&self) -> DuplexStream {
+        self.console.take().expect("one at a time")
+    }
+
     /// Somebody at the hub's console.
     pub fn console(&self) -> Typist {
-        Typist::at(self.console.take().expect("one at a time"))
+        Typist::at(self.console_port())
     }
 
     /// A client with these subscriptions.

@@ -82,7 +82,7 @@ impl Notices {
 
     /// Remembers something that is not to be published.
     pub fn note(&self, level: Level, text: fmt::Arguments<'_>) {
-        self.recent.lock(|recent| recent.borrow_mut().add(level, text));
+        self.recent.lock(|recent| recent.borrow_mut().add(Instant::now().as_secs(), level, text));
     }
 
     /// Takes the oldest that waits.
@@ -127,9 +127,8 @@ impl Recent {
         Self { lines: String::new(), dropped: 0 }
     }
 
-    fn add(&mut self, level: Level, text: fmt::Arguments<'_>) {
+    fn add(&mut self, second: u64, level: Level, text: fmt::Arguments<'_>) {
         let text: String<{ limits::RECENT_NOTICE }> = text::one_line(&text);
-        let second = Instant::now().as_secs();
         let line: String<{ limits::RECENT_NOTICE + 24 }> =
             text::clip(&format_args!("{second:>6} s {}: {text}\n", level.as_str()));
         while self.lines.capacity() - self.lines.len() < line.len() {
@@ -144,32 +143,21 @@ impl Recent {
 
 #[cfg(test)]
 mod tests {
-    use super::{Level, Notices};
-    use std::boxed::Box;
-    use std::string::String;
-
-    fn text(notices: &Notices) -> (String, u32) {
-        let mut all = String::new();
-        let dropped = notices.read(&mut |lines| all.push_str(lines));
-        (all, dropped)
-    }
+    use super::{Level, Recent};
 
     #[test]
     fn the_newest_are_kept_as_lines_and_the_others_counted() {
-        let notices = Box::new(Notices::new());
-        assert_eq!(text(&notices), (String::new(), 0));
+        let mut recent = Recent::new();
         for number in 0..200u32 {
-            notices.note(
-                Level::Warning,
-                format_args!("number {number}\r\nof \x1b many {}", "x".repeat(number as usize)),
-            );
-            let (all, dropped) = text(&notices);
-            let lines: std::vec::Vec<_> = all.lines().collect();
-            assert_eq!(lines.len() as u32 + dropped, number + 1);
-            for (line, number) in lines.iter().zip(dropped..) {
-                assert!(line.contains(&std::format!(" s warning: number {number}  of   many ")), "{line}");
+            let many = "x".repeat(number as usize);
+            recent.add(7, Level::Warning, format_args!("number {number}\r\nof \x1b many {many}"));
+            let lines: std::vec::Vec<_> = recent.lines.lines().collect();
+            assert_eq!(lines.len() as u32 + recent.dropped, number + 1);
+            for (line, number) in lines.iter().zip(recent.dropped..) {
+                let begins = std::format!("     7 s warning: number {number}  of   many ");
+                assert!(line.starts_with(&begins), "{line}");
             }
         }
-        assert!(text(&notices).1 > 100);
+        assert!(recent.dropped > 100);
     }
 }

@@ -6,8 +6,8 @@ use core::ptr::NonNull;
 use portable_atomic::{AtomicUsize, Ordering};
 use virtio_drivers::{BufferDirection, Hal, PAGE_SIZE, PhysAddr};
 
-/// Two for each of the network card's two queues.
-const PAGES: usize = 4;
+/// Two for each of the two queues of the network card and of the console.
+const PAGES: usize = 8;
 
 #[repr(C, align(4096))]
 struct Pool(UnsafeCell<[u8; PAGES * PAGE_SIZE]>);

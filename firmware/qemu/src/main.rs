@@ -6,6 +6,7 @@
 #![no_std]
 #![no_main]
 
+mod boot;
 mod console;
 mod dma;
 mod executor;
@@ -13,19 +14,23 @@ mod flash;
 mod net;
 mod platform;
 mod plic;
+mod serial;
 mod settings;
 mod time;
 mod uart;
 mod usage;
+mod virtio;
+mod wifi;
 
 use embassy_executor::Spawner;
-use hub_core::{Config, Hub, Memory, NoConsole, Platform, Wired};
+use hub_core::{Config, Hub, Memory, Platform};
 use hub_tcp::TcpDial;
 use static_cell::ConstStaticCell;
 
 use crate::console::Exit;
 use crate::platform::Machine;
 use crate::settings::Settings;
+use crate::wifi::Wifi;
 
 static MEMORY: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new());
 static SOCKET: ConstStaticCell<hub_tcp::Memory> = ConstStaticCell::new(hub_tcp::Memory::new());
@@ -45,13 +50,22 @@ fn main() -> ! {
 async fn run(spawner: Spawner, settings: Settings) -> ! {
     let platform = Machine::new(settings.seed);
     let uart = uart::open();
-    let dial = TcpDial::new(net::start(spawner, platform.seed()), SOCKET.take(), platform::random);
+    let stack = net::start(spawner, platform.seed());
+    let dial = TcpDial::new(stack, SOCKET.take(), platform::random);
     if let Some(period) = settings.report {
         spawner.spawn(usage::report(period).expect("spawned once"));
     }
 
-    let config = Config { id: settings.id, target: "qemu", broker: settings.broker, ..Config::DEFAULT };
+    let boot = boot::begin();
+    boot::fail(settings.fail, &boot);
+    let Settings { id, wifi, broker, .. } = settings;
+    let config = Config { id, target: "qemu", boot, wifi, broker, ..Config::DEFAULT };
     let mut flash = flash::open();
-    let console = (NoConsole, NoConsole);
-    Hub::new(config, MEMORY.take()).run(uart, console, dial, Wired, &mut flash, platform).await
+    let (console, network) = (serial::open(), Wifi::new(stack));
+    let mut hub = Hub::new(config, MEMORY.take());
+    if boot.is_safe_mode() {
+        hub.run_safe(console, network, &mut flash, platform).await
+    } else {
+        hub.run(uart, console, dial, network, &mut flash, platform).await
+    }
 }

@@ -5,7 +5,7 @@
 
 use core::cell::RefCell;
 use core::ops::Range;
-use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::Context;
 
 use embassy_executor::Spawner;
@@ -14,18 +14,12 @@ use embassy_net_driver::{Capabilities, Driver, HardwareAddress, LinkState, RxTok
 use embassy_sync::waitqueue::AtomicWaker;
 use static_cell::{ConstStaticCell, StaticCell};
 use virtio_drivers::device::net::VirtIONetRaw;
-use virtio_drivers::transport::mmio::{MmioTransport, VirtIOHeader};
-use virtio_drivers::transport::{DeviceType, Transport};
+use virtio_drivers::transport::DeviceType;
+use virtio_drivers::transport::mmio::MmioTransport;
 
 use crate::console::{self, Exit};
 use crate::dma::Dma;
-use crate::plic;
-
-/// The machine's virtio slots: the nth interrupts as source n, counted from one.
-const SLOTS: Range<u32> = 1..9;
-const SLOT_SIZE: usize = 0x1000;
-const INTERRUPT_STATUS: usize = 0x60;
-const INTERRUPT_ACKNOWLEDGE: usize = 0x64;
+use crate::virtio::Slot;
 
 /// Entries in each of the device's two queues.
 const QUEUE: usize = 8;
@@ -42,7 +36,17 @@ const SOCKETS: usize = 3;
 
 type Device = VirtIONetRaw<Dma, MmioTransport<'static>, QUEUE>;
 
-static WAKER: AtomicWaker = AtomicWaker::new();
+/// Woken when the cable is plugged in or out.
+static PLUGGED: AtomicWaker = AtomicWaker::new();
+
+/// Whether the cable is plugged in.
+static IS_PLUGGED: AtomicBool = AtomicBool::new(false);
+
+/// Plugs the cable in, or out.
+pub fn plug(is_in: bool) {
+    IS_PLUGGED.store(is_in, Ordering::Relaxed);
+    PLUGGED.wake();
+}
 
 /// Brings the network up, with an address from DHCP some time later. Call once.
 pub fn start(spawner: Spawner, seed: u64) -> Stack<'static> {
@@ -61,21 +65,6 @@ async fn run(mut runner: Runner<'static, &'static mut Card>) -> ! {
     runner.run().await
 }
 
-/// Acknowledges the interrupt, which stays asserted until then, and wakes the stack.
-pub fn on_interrupt(source: u32) {
-    let slot = slot(source);
-    // SAFETY: registers of a device that exists, since it has interrupted. The driver does not use them.
-    unsafe {
-        let status = ((slot + INTERRUPT_STATUS) as *const u32).read_volatile();
-        ((slot + INTERRUPT_ACKNOWLEDGE) as *mut u32).write_volatile(status);
-    }
-    WAKER.wake();
-}
-
-fn slot(source: u32) -> usize {
-    0x1000_0000 + source as usize * SLOT_SIZE
-}
-
 struct Frame {
     bytes: [u8; FRAME],
     /// How much of `bytes` is to be sent.
@@ -92,6 +81,7 @@ impl Frame {
 
 /// The network card.
 struct Card {
+    slot: Slot,
     device: RefCell<Device>,
     /// Length of virtio's header, in front of every frame.
     header: usize,
@@ -107,9 +97,7 @@ impl Card {
         static FRAMES_OUT: ConstStaticCell<[Frame; TRANSMIT]> =
             ConstStaticCell::new([const { Frame::new() }; TRANSMIT]);
 
-        let (transport, source) = SLOTS
-            .filter_map(|source| Some((transport(source)?, source)))
-            .find(|(transport, _)| transport.device_type() == DeviceType::Network)
+        let (slot, transport) = Slot::find(DeviceType::Network)
             .unwrap_or_else(|| console::fail(Exit::Machine, format_args!("the machine has no network card")));
         let mut device = Device::new(transport).unwrap_or_else(|error| {
             console::fail(Exit::Machine, format_args!("the network card does not start: {error}"))
@@ -124,8 +112,8 @@ impl Card {
             listen(&mut device, frame);
         }
         device.enable_interrupts();
-        plic::enable(source);
-        Self { device: RefCell::new(device), header, receive, transmit }
+        slot.enable();
+        Self { slot, device: RefCell::new(device), header, receive, transmit }
     }
 
     /// A free send frame, after reclaiming those that were sent.
@@ -169,12 +157,6 @@ impl Card {
     }
 }
 
-fn transport(source: u32) -> Option<MmioTransport<'static>> {
-    let header = NonNull::new(slot(source) as *mut VirtIOHeader)?;
-    // SAFETY: the machine has a virtio slot there, used or empty, and each is opened once.
-    unsafe { MmioTransport::new(header, SLOT_SIZE) }.ok()
-}
-
 /// Gives `frame` to the device to receive into.
 fn listen(device: &mut Device, frame: &mut Frame) {
     // SAFETY: frames are static, and one that carries a token is not touched before it comes back.
@@ -189,23 +171,24 @@ impl Driver for Card {
     type TxToken<'a> = Outgoing<'a>;
 
     fn receive(&mut self, cx: &mut Context) -> Option<(Incoming<'_>, Outgoing<'_>)> {
-        WAKER.register(cx.waker());
+        self.slot.waker().register(cx.waker());
         // The send frame comes first: a received frame cannot be put back.
         let reply = self.free()?;
         let (arrived, payload) = self.arrived()?;
-        let Self { device, header, receive, transmit } = self;
+        let Self { device, header, receive, transmit, .. } = self;
         let incoming = Incoming { device, frame: &mut receive[arrived], payload };
         Some((incoming, Outgoing { device, frame: &mut transmit[reply], header: *header }))
     }
 
     fn transmit(&mut self, cx: &mut Context) -> Option<Outgoing<'_>> {
-        WAKER.register(cx.waker());
+        self.slot.waker().register(cx.waker());
         let free = self.free()?;
         Some(Outgoing { device: &self.device, frame: &mut self.transmit[free], header: self.header })
     }
 
-    fn link_state(&mut self, _: &mut Context) -> LinkState {
-        LinkState::Up
+    fn link_state(&mut self, cx: &mut Context) -> LinkState {
+        PLUGGED.register(cx.waker());
+        if IS_PLUGGED.load(Ordering::Relaxed) { LinkState::Up } else { LinkState::Down }
     }
 
     fn capabilities(&self) -> Capabilities {

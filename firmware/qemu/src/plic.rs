@@ -2,7 +2,7 @@
 
 use riscv::interrupt::Interrupt;
 
-use crate::{net, uart};
+use crate::{uart, virtio};
 
 // Registers of the first context: the only hart, in machine mode.
 const PRIORITY: usize = 0x0C00_0000;
@@ -37,7 +37,7 @@ fn on_interrupt() {
         match source {
             0 => return,
             uart::SOURCE => uart::on_interrupt(),
-            _ => net::on_interrupt(source),
+            _ => virtio::on_interrupt(source),
         }
         write(CLAIM, source);
     }

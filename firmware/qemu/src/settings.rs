@@ -5,10 +5,14 @@ use core::num::NonZeroU16;
 use core::str::FromStr;
 
 use embassy_time::Duration;
+use hub_core::platform::Credentials;
 use hub_core::{Address, Broker, HubId};
 use log::LevelFilter;
 use semihosting::experimental::env::{Args, args};
 use static_cell::StaticCell;
+
+use crate::boot::Failure;
+use crate::wifi;
 
 /// The longest command line. A certificate may be in it.
 const COMMAND_LINE: usize = 4096;
@@ -19,12 +23,17 @@ pub struct Settings {
     pub id: HubId<'static>,
     /// `url`, `user`, `password` and `ca`. Default: port 1883 of the machine that runs the emulator.
     pub broker: Broker<'static>,
+    /// `wifi`: `home` or `none`. Default: the network at home, which is joined.
+    pub wifi: Credentials<'static>,
     /// `seed`: a number, for runs that repeat. Default: another one every time.
     pub seed: Option<u64>,
     /// `log`: the lowest level to show. Default `info`.
     pub log: LevelFilter,
     /// `report`: seconds between two reports of what the hub uses. Default: none.
     pub report: Option<Duration>,
+    /// `fail`: `panic` or `exception` in the first start, or `starts` in every one. The machine then restarts, as a board
+    /// does. Default: none, and a failure ends the emulator.
+    pub fail: Option<Failure>,
 }
 
 /// Why the command line is invalid.
@@ -43,7 +52,7 @@ impl Display for SettingsError {
             Self::Unreadable => write!(f, "no command line, or one of more than {COMMAND_LINE} bytes"),
             Self::Unknown(word) => write!(
                 f,
-                "no setting is called `{word}`; known are url, user, password, ca, id, seed, log and report, each as key=value"
+                "no setting is called `{word}`; known are url, user, password, ca, id, wifi, seed, log, report and fail, each as key=value"
             ),
             Self::Invalid(word) => write!(f, "that value is not possible: `{word}`"),
         }
@@ -59,9 +68,11 @@ impl Settings {
         let mut settings = Self {
             id: const { HubId::new("qemu").unwrap() },
             broker: Broker { url: "mqtt://10.0.2.2", user: "", password: "", ca: "" },
+            wifi: wifi::HOME,
             seed: None,
             log: LevelFilter::Info,
             report: None,
+            fail: None,
         };
         // The first word is the program's name.
         for word in (&*line).skip(1) {
@@ -74,11 +85,26 @@ impl Settings {
                 "user" => settings.broker.user = value,
                 "password" => settings.broker.password = value,
                 "ca" => settings.broker.ca = value,
+                "wifi" => {
+                    settings.wifi = match value {
+                        "home" => wifi::HOME,
+                        "none" => Credentials { ssid: "", password: "" },
+                        _ => return Err(SettingsError::Invalid(word)),
+                    }
+                }
                 "seed" => settings.seed = Some(parse(word, value)?),
                 "log" => settings.log = parse(word, value)?,
                 "report" => {
                     let seconds: NonZeroU16 = parse(word, value)?;
                     settings.report = Some(Duration::from_secs(seconds.get().into()));
+                }
+                "fail" => {
+                    settings.fail = Some(match value {
+                        "panic" => Failure::Panic,
+                        "exception" => Failure::Exception,
+                        "starts" => Failure::Starts,
+                        _ => return Err(SettingsError::Invalid(word)),
+                    });
                 }
                 _ => return Err(SettingsError::Unknown(word)),
             }

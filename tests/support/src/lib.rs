@@ -4,6 +4,7 @@ pub mod certificate;
 pub mod client;
 pub mod controller;
 pub mod exchange;
+pub mod improv;
 pub mod line;
 pub mod log;
 pub mod mosquitto;

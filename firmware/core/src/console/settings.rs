@@ -159,7 +159,10 @@ where
                 let kept = self.hub.store.lock().await.set(Key::Setting(&key), value).await;
                 self.changed(&key, setting, kept).await;
             }
-            Err(why) => self.screen.line(format_args!("{key} {why}")),
+            Err(why) => {
+                let colon = if setting.kind == SettingKind::Rule { ":" } else { "" };
+                self.screen.line(format_args!("{key}{colon} {why}"));
+            }
         }
     }
 

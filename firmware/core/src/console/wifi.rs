@@ -145,9 +145,8 @@ where
         if !is_joined(hub.network).await {
             warn!("improv: the network {} could not be joined", ssid.as_str());
             join_network(hub.network, &mut *hub.store.lock().await, hub.config).await;
-            improv::write_error(Error::Unable, self.screen);
             improv::write_state(self.state(), self.screen);
-            return Ok(());
+            return Err(Error::Unable);
         }
         for (setting, value) in [(&WIFI_SSID, &ssid), (&WIFI_PASSWORD, &password)] {
             let kept = hub.store.lock().await.set(Key::Setting(setting.key), value).await;
