@@ -12,6 +12,7 @@ use hub_core::{
 };
 use tokio::sync::Notify;
 
+use crate::boot::BootMemory;
 use crate::network::BrokerUrl;
 
 /// What a hub is started with. Settings that somebody has set in its flash come first.
@@ -35,6 +36,8 @@ pub struct Settings {
     pub wifi: (String, String),
     /// Its button and its lamp.
     pub panel: Panel,
+    /// What it knows of its last start.
+    pub boot: BootMemory,
 }
 
 /// The front of a hub. Clones are the same one.
@@ -70,6 +73,7 @@ impl Settings {
             has_clock: true,
             wifi: Default::default(),
             panel: Panel::default(),
+            boot: BootMemory::default(),
         }
     }
 }
@@ -118,20 +122,23 @@ pub async fn run(
         volume: Cell::new(50),
         restart: Notify::new(),
         panel: settings.panel.clone(),
+        boot: settings.boot.clone(),
     };
     loop {
-        let mut hub = Hub::new(config, &mut memory);
+        let boot = desktop.boot.begin();
+        let mut hub = Hub::new(Config { boot, ..config }, &mut memory);
+        let console = (&mut keyboard, &mut screen);
+        let running = async {
+            if boot.is_safe_mode() {
+                hub.run_safe(console, &network, &mut flash, &desktop).await
+            } else {
+                hub.run((&mut rx, &mut tx), console, &mut dial, &network, &mut flash, &desktop).await
+            }
+        };
         tokio::select! {
             biased;
-            () = desktop.restart.notified() => {}
-            never = hub.run(
-                (&mut rx, &mut tx),
-                (&mut keyboard, &mut screen),
-                &mut dial,
-                &network,
-                &mut flash,
-                &desktop,
-            ) => never,
+            () = desktop.restart.notified() => desktop.boot.restarting(),
+            never = running => never,
         }
     }
 }
@@ -143,6 +150,7 @@ struct Desktop {
     volume: Cell<u8>,
     restart: Notify,
     panel: Panel,
+    boot: BootMemory,
 }
 
 impl Platform for &Desktop {
@@ -165,6 +173,10 @@ impl Platform for &Desktop {
 
     fn restart(&self) {
         self.restart.notify_one();
+    }
+
+    fn settled(&self) {
+        self.boot.settled();
     }
 
     fn is_button_pressed(&self) -> bool {

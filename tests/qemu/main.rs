@@ -1,5 +1,6 @@
 //! The firmware in QEMU, on the instruction set of an ESP32-C3, with a real broker and a real MCP server around it.
 
+mod boot;
 mod chat;
 mod console;
 mod time;

@@ -1,12 +1,16 @@
 //! Stories of one whole hub, or of many, in virtual time: a broker, a controller and people around it.
 
+mod boot;
 mod brokers;
 mod calls;
 mod chat;
 mod discovery;
+mod duplex;
 mod endings;
+mod erases;
 mod example;
 mod faults;
+mod health;
 mod identity;
 mod link;
 mod long_lines;

@@ -3,6 +3,7 @@
 //!
 //! [`story`] opens one with a controller that the test plays by hand. [`Setup`] opens others.
 
+mod erase;
 mod lan;
 pub mod model;
 pub mod relay;
@@ -33,6 +34,8 @@ use tokio::sync::{Mutex, watch};
 use tokio::task::LocalSet;
 use tokio::time::{sleep, timeout};
 
+pub use erase::Stop;
+use erase::{Fifo, Slow};
 pub use lan::Lan;
 pub use relay::Relay;
 pub use wire::{Dialled, Reach, Wire};
@@ -90,6 +93,8 @@ pub struct Setup {
     reach: Reach,
     wifi: Option<Wifi>,
     seed: u64,
+    line: usize,
+    has_slow_flash: bool,
 }
 
 impl Default for Setup {
@@ -103,7 +108,18 @@ impl Setup {
     pub fn new() -> Self {
         let settings = Settings::in_memory(HUB);
         let (options, reach) = (Options::default(), Reach::Open);
-        Self { options, network: None, settings, home: None, relay: None, reach, wifi: None, seed: 7 }
+        Self {
+            options,
+            network: None,
+            settings,
+            home: None,
+            relay: None,
+            reach,
+            wifi: None,
+            seed: 7,
+            line: 256 * 1024,
+            has_slow_flash: false,
+        }
     }
 
     /// With a hub that is set up in another way.
@@ -147,6 +163,16 @@ impl Setup {
         Self { seed, ..self }
     }
 
+    /// With a serial line that takes this many bytes in each direction before its other end reads them.
+    pub fn line(self, bytes: usize) -> Self {
+        Self { line: bytes, ..self }
+    }
+
+    /// With a flash that stops the board while it erases a page, as that of an ESP32 does.
+    pub fn slow_flash(self) -> Self {
+        Self { has_slow_flash: true, ..self }
+    }
+
     /// Tells a story in this world, in virtual time. The hub ends with it.
     pub fn story<T>(self, tell: impl AsyncFnOnce(&World) -> T) -> T {
         in_virtual_time(self.tell(tell))
@@ -172,6 +198,9 @@ pub struct World {
     _relay: Option<Relay>,
     seed: u64,
     flash: Mutex<MemoryFlash>,
+    /// What erases do to the serial line.
+    pub stop: Rc<Stop>,
+    line_bytes: usize,
     /// The controller's end of the serial line, until it is taken.
     line: RefCell<Option<DuplexStream>>,
     wifi: Option<Wifi>,
@@ -192,6 +221,8 @@ impl World {
             lan: Lan::new(setup.wifi.clone()),
             seed: setup.seed,
             flash: Mutex::default(),
+            stop: Rc::new(Stop::new(setup.has_slow_flash)),
+            line_bytes: setup.line,
             line: RefCell::default(),
             wifi: setup.wifi,
             console: RefCell::default(),
@@ -212,7 +243,7 @@ impl World {
                     (wire::Rx::Home(rx), wire::Tx::new(wire::Line::Home(tx)))
                 }
                 None => {
-                    let (theirs, ours) = tokio::io::duplex(256 * 1024);
+                    let (theirs, ours) = tokio::io::duplex(self.line_bytes);
                     self.line.replace(Some(ours));
                     let (rx, tx) = tokio::io::split(theirs);
                     let tx = wire::Line::Played(FromTokio::new(tx));
@@ -222,7 +253,10 @@ impl World {
             let (port, people) = console::pair();
             self.console.replace(Some(people));
             let dial = OverWifi(self.wifi.clone(), wire::WireDial(self.wire.clone()));
+            let (rx, tx) = line;
+            let line = (Fifo::new(rx, self.stop.clone()), tx);
             let mut flash = self.flash.lock().await;
+            let slow = Slow { flash: &mut *flash, stop: &self.stop };
             tokio::select! {
                 biased;
                 never = hub::run(
@@ -231,7 +265,7 @@ impl World {
                     port,
                     dial,
                     &self.lan,
-                    &mut *flash,
+                    slow,
                     self.seed,
                 ) => never,
                 off = power.wait_for(|is_on| !is_on) => drop(off.expect("the world stands")),

@@ -265,6 +265,10 @@ pub const NOISE_WARNINGS: u32 = 8;
 /// The hub's own messages to the controller, without calls.
 pub const LINE_OWN: usize = 1024;
 
+/// The hub's answers to requests of the controller's that wait to be sent, some dozen. A controller that asks for more
+/// without reading them goes without.
+pub const LINE_REPLIES: usize = 512;
+
 /// The controller's name and version, as announced in `info`.
 pub const CONTROLLER_NAME: usize = 48;
 
@@ -285,6 +289,11 @@ pub const NOTICES: usize = 4;
 
 /// The largest erase page of the flash. The store works in a buffer of this size.
 pub const FLASH_PAGE: usize = 4096;
+
+/// For all open calls to the controller to end, before a page is erased nevertheless: each is open for at most
+/// [`TOOL_TIMEOUT`], and its line takes [`LINE_TIMEOUT`].
+pub const ERASE_WAIT: Duration =
+    Duration::from_secs(TOOL_TIMEOUT.as_secs() + LINE_TIMEOUT.as_secs() + LINK_TIMEOUT.as_secs());
 
 /// Attempts to write a value that cannot be read back, each at another place.
 pub const FLASH_ATTEMPTS: usize = 3;
@@ -457,3 +466,9 @@ pub const CERTIFICATE: usize = 2048;
 
 /// The same in base64, as it is kept.
 pub const CERTIFICATE_TEXT: usize = CERTIFICATE.div_ceil(3) * 4;
+
+/// How long a hub has to run for its start to count as a good one.
+pub const START_SETTLED: Duration = Duration::from_secs(60);
+
+/// After this time in safe mode the hub tries a normal start: what was wrong may be gone, and nobody may be there.
+pub const SAFE_MODE: Duration = Duration::from_secs(30 * 60);

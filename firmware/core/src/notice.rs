@@ -90,6 +90,11 @@ impl Notices {
         self.waiting.pop()
     }
 
+    /// How many were evicted before they could be published.
+    pub fn evicted(&self) -> u32 {
+        self.waiting.evicted()
+    }
+
     /// Waits until there is one to publish.
     pub async fn ready(&self) {
         self.waiting.ready().await;

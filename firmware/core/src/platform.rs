@@ -311,6 +311,11 @@ pub trait Platform {
         Usage::default()
     }
 
+    /// How often the controller's serial line brought more than the machine could take in time.
+    fn overruns(&self) -> u32 {
+        0
+    }
+
     /// Whether somebody holds the button that resets the settings.
     fn is_button_pressed(&self) -> bool {
         false

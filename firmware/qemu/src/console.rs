@@ -8,6 +8,8 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 use riscv::register::{mcause, mepc, mtval};
 use riscv_rt::TrapFrame;
 
+use crate::boot;
+
 /// Why the machine stopped: the emulator's exit status.
 #[derive(Clone, Copy)]
 pub enum Exit {
@@ -75,15 +77,26 @@ fn print(level: &str, text: Arguments) {
 
 #[panic_handler]
 fn on_panic(info: &PanicInfo) -> ! {
-    fail(Exit::Panic, format_args!("{info}"))
+    end(Exit::Panic, boot::panicked(format_args!("{info}")), format_args!("{info}"))
 }
 
 /// Prints the CPU exception and its addresses, for `addr2line`.
 #[unsafe(export_name = "ExceptionHandler")]
 extern "C" fn on_exception(frame: &TrapFrame) -> ! {
     let (cause, at, value) = (mcause::read().code(), mepc::read(), mtval::read());
-    fail(
+    let restarts = boot::excepted(format_args!("exception {cause}, value {value:#010x}"), at);
+    end(
         Exit::Exception,
+        restarts,
         format_args!("exception {cause} at {at:#010x}, value {value:#010x}, called from {:#010x}", frame.ra),
     )
+}
+
+/// Prints the reason, and restarts or stops the machine.
+fn end(exit: Exit, restarts: bool, why: Arguments) -> ! {
+    if !restarts {
+        fail(exit, why);
+    }
+    print("FATAL", why);
+    restart()
 }

@@ -6,6 +6,7 @@
 #![no_std]
 #![no_main]
 
+mod boot;
 mod console;
 mod dma;
 mod executor;
@@ -55,12 +56,19 @@ async fn run(spawner: Spawner, settings: Settings) -> ! {
         spawner.spawn(usage::report(period).expect("spawned once"));
     }
 
+    let boot = boot::begin();
+    boot::fail(settings.fail, &boot);
     let Settings { id, wifi, broker, time_server, .. } = settings;
-    let config = Config { id, target: "qemu", wifi, broker, time_server, ..Config::DEFAULT };
+    let config = Config { id, target: "qemu", boot, wifi, broker, time_server, ..Config::DEFAULT };
     let mut flash = flash::open();
     let mut hub = Hub::new(config, MEMORY.take());
     let id = HubId::new(&START.init(hub.prepare(&mut flash).await).id).unwrap_or(id);
     let stack = net::start(spawner, platform.seed(), id);
-    let dial = TcpDial::new(stack, SOCKET.take(), platform::random);
-    hub.run(uart, serial::open(), dial, Wifi::new(stack), &mut flash, platform).await
+    let (console, network) = (serial::open(), Wifi::new(stack));
+    if boot.is_safe_mode() {
+        hub.run_safe(console, network, &mut flash, platform).await
+    } else {
+        let dial = TcpDial::new(stack, SOCKET.take(), platform::random);
+        hub.run(uart, console, dial, network, &mut flash, platform).await
+    }
 }

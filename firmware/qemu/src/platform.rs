@@ -3,8 +3,9 @@
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use hub_core::Platform;
+use hub_core::platform::Usage;
 
-use crate::console;
+use crate::{boot, console, usage};
 
 /// The volume of the absent speaker, in percent.
 static VOLUME: AtomicU8 = AtomicU8::new(50);
@@ -41,7 +42,17 @@ impl Platform for Machine {
     }
 
     fn restart(&self) {
+        boot::restarting();
         console::restart()
+    }
+
+    fn settled(&self) {
+        boot::settled();
+    }
+
+    fn usage(&self) -> Usage {
+        let (stack_peak, stack_size) = (usage::stack_used(), usage::stack_size());
+        Usage { stack_peak, stack_size, ..Usage::default() }
     }
 }
 

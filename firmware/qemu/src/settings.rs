@@ -11,6 +11,7 @@ use log::LevelFilter;
 use semihosting::experimental::env::{Args, args};
 use static_cell::StaticCell;
 
+use crate::boot::Failure;
 use crate::wifi;
 
 /// The longest command line. A certificate may be in it.
@@ -34,6 +35,9 @@ pub struct Settings {
     pub log: LevelFilter,
     /// `report`: seconds between two reports of what the hub uses. Default: none.
     pub report: Option<Duration>,
+    /// `fail`: `panic` or `exception` in the first start, or `starts` in every one. The machine then restarts, as a board
+    /// does. Default: none, and a failure ends the emulator.
+    pub fail: Option<Failure>,
 }
 
 /// Why the command line is invalid.
@@ -52,7 +56,7 @@ impl Display for SettingsError {
             Self::Unreadable => write!(f, "no command line, or one of more than {COMMAND_LINE} bytes"),
             Self::Unknown(word) => write!(
                 f,
-                "no setting is called `{word}`; known are url, user, password, ca, id, wifi, clock, time, seed, log and report, each as key=value"
+                "no setting is called `{word}`; known are url, user, password, ca, id, wifi, clock, time, seed, log, report and fail, each as key=value"
             ),
             Self::Invalid(word) => write!(f, "that value is not possible: `{word}`"),
         }
@@ -74,6 +78,7 @@ impl Settings {
             seed: None,
             log: LevelFilter::Info,
             report: None,
+            fail: None,
         };
         // The first word is the program's name.
         for word in (&*line).skip(1) {
@@ -101,6 +106,14 @@ impl Settings {
                 "report" => {
                     let seconds: NonZeroU16 = parse(word, value)?;
                     settings.report = Some(Duration::from_secs(seconds.get().into()));
+                }
+                "fail" => {
+                    settings.fail = Some(match value {
+                        "panic" => Failure::Panic,
+                        "exception" => Failure::Exception,
+                        "starts" => Failure::Starts,
+                        _ => return Err(SettingsError::Invalid(word)),
+                    });
                 }
                 _ => return Err(SettingsError::Unknown(word)),
             }

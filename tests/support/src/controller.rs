@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::time::timeout;
 
 use crate::client::{Client, PATIENCE};
@@ -28,6 +28,20 @@ impl Controller {
             timeout(PATIENCE, self.lines.read_line(&mut line)).await.expect("a line").expect("readable");
         assert!(count > 0 && line.ends_with('\n'), "half a line: {line:?}");
         assert_json_rpc(line.as_bytes())
+    }
+
+    /// The next `count` bytes of a line from the hub.
+    pub async fn hears_bytes(&mut self, count: usize) -> String {
+        let mut bytes = vec![0; count];
+        timeout(PATIENCE, self.lines.read_exact(&mut bytes)).await.expect("bytes").expect("readable");
+        String::from_utf8(bytes).expect("text")
+    }
+
+    /// What is left of a line from the hub.
+    pub async fn hears_rest(&mut self) -> String {
+        let mut rest = String::new();
+        timeout(PATIENCE, self.lines.read_line(&mut rest)).await.expect("a line").expect("readable");
+        rest
     }
 
     /// The next request `method`; those before it are skipped.

@@ -5,7 +5,7 @@ use core::pin::{Pin, pin};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use super::events::Event;
-use super::{Parts, content, settings, time, turn};
+use super::{Parts, content, health, settings, time, turn};
 use crate::chat::prompts;
 use crate::conversations::ConversationId;
 use crate::json::{Kind, Overflow, Value, Writer};
@@ -100,6 +100,18 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
             call.await?;
         }
         Request::ToolList => tool_list(request, parts.registry, &mut writer)?,
+        Request::Health => {
+            let after: Option<Name> = request::text(request, "after")?;
+            let Toolbox { platform, port, .. } = toolbox;
+            let machine = health::Machine {
+                usage: platform.usage(),
+                overruns: platform.overruns(),
+                store: store.try_lock().ok().map(|store| store.size()),
+                gate: port.gate().counts(),
+                link: port.counts(),
+            };
+            health::write(parts, &machine, after.as_deref(), &mut writer);
+        }
         Request::PromptList => prompt_list(&mut writer),
         Request::ContentList => content::list(request, store, &mut writer).await?,
         Request::ConfigGet => settings::get(request, parts.config, store, &mut writer).await?,

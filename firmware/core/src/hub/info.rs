@@ -1,17 +1,12 @@
 //! What the hub publishes about itself on `info`.
-//!
-//! Payloads of a fixed shape (this one, events and notices) are written by serde-json-core. It cannot write JSON text as it
-//! is, nor cut what does not fit: replies and questions, which need both, are written by [`crate::json::Writer`].
 
 use core::ops::ControlFlow;
 
-use serde::ser::{SerializeMap, SerializeSeq};
-use serde::{Serialize, Serializer};
-
 use super::Parts;
-use crate::json::Overflow;
+use crate::boot::Report;
+use crate::json::{Overflow, Writer};
 use crate::limits;
-use crate::tool::{EPILOGUE, Registry, ToolSet};
+use crate::tool::EPILOGUE;
 
 /// The limits that people meet, by name: of what is longer or more, `docs/limits.md` says what becomes.
 pub const LIMITS: [(&str, usize); 19] = [
@@ -36,79 +31,58 @@ pub const LIMITS: [(&str, usize); 19] = [
     ("llm_rounds", limits::ITERATIONS_MOST as usize),
 ];
 
-#[derive(Serialize)]
-struct Info<'a> {
-    name: &'a str,
-    version: &'a str,
-    target: &'a str,
-    link: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    controller: Option<ControllerInfo<'a>>,
-    tools: usize,
-    #[serde(skip_serializing_if = "LeftOut::is_empty")]
-    tools_left_out: LeftOut<'a>,
-    limits: Limits,
-}
-
-#[derive(Serialize)]
-struct ControllerInfo<'a> {
-    name: &'a str,
-    version: &'a str,
-    tools: usize,
-    left_out: usize,
-}
-
-/// The names of tools for which a question to a model had no room.
-struct LeftOut<'a>(ToolSet, &'a Registry);
-
-impl LeftOut<'_> {
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl Serialize for LeftOut<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(None)?;
-        let mut result = Ok(());
-        self.0.each(self.1, |name| {
-            result = list.serialize_element(name);
-            if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
-        result.and_then(|()| list.end())
-    }
-}
-
-/// All [`LIMITS`].
-struct Limits;
-
-impl Serialize for Limits {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(LIMITS.len()))?;
-        LIMITS.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
-        map.end()
-    }
-}
-
 /// Writes the payload of `info`, and returns its length.
 pub(super) fn write(parts: &Parts<'_>, buffer: &mut [u8]) -> Result<usize, Overflow> {
-    parts.status.read(|state, controller| {
-        let known = !controller.name.is_empty();
-        let info = Info {
-            name: parts.identity.name(),
-            version: env!("CARGO_PKG_VERSION"),
-            target: parts.config.target,
-            link: state.as_str(),
-            controller: known.then(|| ControllerInfo {
-                name: &controller.name,
-                version: &controller.version,
-                tools: controller.tools,
-                left_out: controller.left_out,
-            }),
-            tools: parts.registry.len(),
-            tools_left_out: LeftOut(parts.conversations.left_out(parts.registry), parts.registry),
-            limits: Limits,
-        };
-        serde_json_core::to_slice(&info, buffer).map_err(|_| Overflow)
-    })
+    let mut writer = Writer::new(buffer);
+    writer.object(|info| {
+        info.field("name", parts.identity.name());
+        info.field("version", env!("CARGO_PKG_VERSION"));
+        info.field("target", parts.config.target);
+        write_boot(&parts.config.boot, info);
+        parts.status.read(|state, controller| {
+            info.field("link", state.as_str());
+            if !controller.name.is_empty() {
+                info.key("controller");
+                info.object(|out| {
+                    out.field("name", controller.name.as_str());
+                    out.field("version", controller.version.as_str());
+                    out.field("tools", controller.tools);
+                    out.field("left_out", controller.left_out);
+                });
+            }
+        });
+        info.field("tools", parts.registry.len());
+        // Those for which a question to a model had no room.
+        let left_out = parts.conversations.left_out(parts.registry);
+        if !left_out.is_empty() {
+            info.key("tools_left_out");
+            info.array(|list| {
+                left_out.each(parts.registry, |name| {
+                    list.value(name);
+                    ControlFlow::Continue(())
+                });
+            });
+        }
+        info.key("limits");
+        info.object(|out| LIMITS.iter().for_each(|(name, value)| out.field(name, *value)));
+    });
+    writer.finish()
+}
+
+/// Writes the member `boot`: why the hub started.
+pub(super) fn write_boot(boot: &Report, out: &mut Writer<'_>) {
+    out.key("boot");
+    out.object(|out| {
+        out.field("reason", boot.reason.word());
+        out.field("count", boot.count);
+        if !boot.message().is_empty() {
+            out.field("message", boot.message());
+        }
+        if let Some(address) = boot.address() {
+            out.field("address", format_args!("{address:#010x}"));
+        }
+        if boot.is_safe_mode() {
+            out.field("safe_mode", true);
+        }
+    });
 }

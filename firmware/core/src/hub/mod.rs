@@ -10,17 +10,21 @@
 mod content;
 mod dispatch;
 mod events;
+mod health;
 mod identity;
 mod info;
 mod publisher;
+mod safe;
 mod session;
 mod settings;
+mod start;
 mod time;
 mod turn;
 
 use core::pin::pin;
 
-use embassy_futures::join::{join_array, join4, join5};
+use embassy_futures::join::{join_array, join5};
+use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
 use embassy_time::Timer;
@@ -38,12 +42,12 @@ use crate::link::{self, Port, Status};
 use crate::log::{info, warn};
 use crate::mqtt::Reached;
 use crate::notice::Notices;
-use crate::platform::{Dial, Network, Platform};
+use crate::platform::{Dial, Network, NetworkStatus, Platform};
 use crate::questions::Questions;
 use crate::request::{Job, Slots};
 use crate::settings::{self as rows, EXAMPLE_TOOLS, TOOL_PREFIX};
 use crate::speaker::Speaker;
-use crate::store::{self, Store};
+use crate::store::{self, Gated, Store};
 use crate::tool::{self, DeclaredTools, Registry};
 use crate::tools::{self, Toolbox};
 use crate::{limits, mqtt};
@@ -98,6 +102,7 @@ struct Parts<'a> {
     /// The controller's.
     status: &'a Status,
     broker: &'a Reached,
+    network: &'a dyn Fn() -> NetworkStatus,
     speaker: &'a Speaker,
 }
 
@@ -123,7 +128,8 @@ impl<'a> Hub<'a> {
     /// given: hand the same to `run`.
     pub async fn prepare<F: MultiwriteNorFlash>(&mut self, flash: &mut F) -> Start {
         let Self { config, memory, .. } = self;
-        let mut store = Store::new(flash, &mut memory.store);
+        // Behind the gate as in `run`, so that the store's code is there once.
+        let mut store = Store::new(Gated::new(flash, memory.port.gate()), &mut memory.store);
         let id = rows::HUB_ID.value(&mut store, config).await;
         Start {
             // Rows only take values that fit.
@@ -173,13 +179,8 @@ impl<'a> Hub<'a> {
             console: console_memory,
         } = &mut **memory;
         let seed = platform.seed();
-        let mut store = Store::new(flash, store);
-        if let Err(error) = store.open().await {
-            warn!(
-                "store: {}; settings, flags and documents are not there now",
-                tool::Failure::from(error).error.as_str()
-            );
-        }
+        let mut store = Store::new(Gated::new(flash, port.gate()), store);
+        open_store(&mut store).await;
         identity.read(&mut store, config, &mut mqtt.send).await;
         console::join_network(&network, &mut store, config).await;
         let (port, status) = (&*port, port.status());
@@ -196,6 +197,7 @@ impl<'a> Hub<'a> {
             registry,
             status,
             broker,
+            network: &|| network.status(),
             speaker,
         };
         // An earlier run may have left something half done.
@@ -207,6 +209,7 @@ impl<'a> Hub<'a> {
         port.clear();
         let id = parts.identity.id();
         info!("hub {}: version {} on {}", id.as_str(), env!("CARGO_PKG_VERSION"), config.target);
+        start::report(&config.boot, notices);
         parts.registry.reset(&TOOL_PREFIX.value(&mut store, config).await);
         let has_examples = EXAMPLE_TOOLS.value(&mut store, config).await == "on";
         let examples = if has_examples { tools::EXAMPLE_TOOLS } else { &[] };
@@ -257,8 +260,9 @@ impl<'a> Hub<'a> {
         let console = pin!(console::run(console, console_memory, people));
         let time = pin!(time::keep(&network, parts, toolbox));
         let panel = pin!(console::run_panel(people));
-        let upkeep = join5(console, panel, time, speaker.keep(&store), restart_when_asked(toolbox));
-        join4(session, link, join_array(jobs), upkeep).await.0
+        let restarting = restart_when_asked(&platform, speaker, &store, &restart);
+        let upkeep = join5(console, panel, time, speaker.keep(&store), restarting);
+        join5(session, link, join_array(jobs), upkeep, start::settle(&platform)).await.0
     }
 }
 
@@ -273,12 +277,25 @@ pub struct Start {
     pub led_pin: Option<u8>,
 }
 
-async fn restart_when_asked<P: Platform, F: MultiwriteNorFlash>(toolbox: &Toolbox<'_, P, Store<'_, F>>) -> ! {
+/// Opens the store. Without it the hub runs, too.
+async fn open_store<F: MultiwriteNorFlash>(store: &mut Store<'_, F>) {
+    if let Err(error) = store.open().await {
+        let words = tool::Failure::from(error).error;
+        warn!("store: {}; settings, flags and documents are not there now", words.as_str());
+    }
+}
+
+async fn restart_when_asked<P: Platform, F: MultiwriteNorFlash>(
+    platform: &P,
+    speaker: &Speaker,
+    store: &Mutex<NoopRawMutex, Store<'_, F>>,
+    restart: &Signal<NoopRawMutex, ()>,
+) -> ! {
     loop {
-        toolbox.restart.wait().await;
+        restart.wait().await;
         info!("hub: restarting");
         Timer::after(limits::RESTART_DELAY).await;
-        toolbox.speaker.keep_now(toolbox.store).await;
-        toolbox.platform.restart();
+        speaker.keep_now(store).await;
+        platform.restart();
     }
 }

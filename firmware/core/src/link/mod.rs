@@ -10,6 +10,7 @@
 //! are discovered, and are not offered while it is away.
 
 mod client;
+mod counts;
 mod line;
 mod port;
 mod report;
@@ -22,6 +23,7 @@ mod wire;
 mod tests;
 
 pub use client::{Client, News, Reaction};
+pub use counts::Counts;
 pub use line::{Lines, Message, Piece};
 pub use port::{CallError, Port};
 pub use retries::Retries;

@@ -5,17 +5,20 @@
 //! until it has.
 
 use core::cell::Cell;
+use core::pin::pin;
 
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
-use embassy_time::with_timeout;
+use embassy_time::{Instant, with_deadline};
 
+use super::counts::Counts;
 use super::line::Lines;
 use super::rpc::Incoming;
 use super::status::{Loss, Status};
 use crate::json::{self, Writer};
 use crate::limits;
 use crate::pending::{Id, IfDropped, Pending, Progress, Slot};
+use crate::store::Gate;
 use crate::tool::Answer;
 
 /// Why a call has no answer.
@@ -52,6 +55,8 @@ pub(super) enum Ended {
 pub struct Port {
     status: Status,
     is_open: Cell<bool>,
+    gate: Gate,
+    counts: Cell<Counts>,
     pub(super) calls: Pending<(), Ended, { limits::CALLS }>,
     /// Held by the call that uses the outbox, until its request is sent.
     outbox_lock: Mutex<NoopRawMutex, ()>,
@@ -78,6 +83,8 @@ impl Port {
         Self {
             status: Status::new(),
             is_open: Cell::new(false),
+            gate: Gate::new(),
+            counts: Cell::new(Counts::NONE),
             calls: Pending::new([const { Slot::new(()) }; limits::CALLS]),
             outbox_lock: Mutex::new(()),
             outbox: Mutex::new(Outbox { text: [0; limits::LINE_OUT], length: 0 }),
@@ -90,8 +97,25 @@ impl Port {
         &self.status
     }
 
+    /// What has happened so far.
+    pub fn counts(&self) -> Counts {
+        self.counts.get()
+    }
+
+    /// Changes the counts.
+    pub(super) fn count(&self, change: impl FnOnce(&mut Counts)) {
+        let mut counts = self.counts.get();
+        change(&mut counts);
+        self.counts.set(counts);
+    }
+
+    /// Keeps the flash from being erased while an answer is expected.
+    pub const fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
     /// Calls a tool: `compose` writes the parameters, `read` reads the answer. Gives up after
-    /// [`limits::TOOL_TIMEOUT`]. The request is sent at most once.
+    /// [`limits::TOOL_TIMEOUT`], in which the time that an erase holds it back does not count. The request is sent at most once.
     ///
     /// Dropping the future gives the call up; if its request was sent, it is cancelled at the controller.
     pub async fn call<T, E>(
@@ -103,6 +127,9 @@ impl Port {
             return Err(CallError::Absent);
         }
         let call = self.calls.take(IfDropped::Cancel).ok_or(CallError::Busy)?;
+        // For how long erases have held this call back.
+        let held_before = self.gate.held();
+        let held = Cell::new(None);
         let answered = async {
             let lock = self.outbox_lock.lock().await;
             self.compose(compose).await?;
@@ -111,17 +138,37 @@ impl Port {
             }
             call.queue();
             call.sent().await;
+            held.set(Some(self.gate.held()));
+            let sent = Instant::now();
             // The outbox is free for the next call.
             drop(lock);
-            call.answered().await.map_err(|ended| match ended {
+            let answer = call.answered().await;
+            if !matches!(answer, Err(Ended::Unsent(_))) {
+                self.count(|counts| counts.calls.add(answer.is_ok(), sent.elapsed().as_millis()));
+            }
+            answer.map_err(|ended| match ended {
                 Ended::Unsent(loss) => CallError::Unsent(loss),
                 Ended::Unknown(loss) => CallError::Unknown(loss),
             })
         };
-        let id = match with_timeout(limits::TOOL_TIMEOUT, answered).await {
-            Ok(answered) => answered?,
-            Err(_) if call.is_unsent() => return Err(CallError::Late),
-            Err(_) => return Err(CallError::Silent),
+        let mut answered = pin!(answered);
+        let (start, mut patience) = (Instant::now(), limits::TOOL_TIMEOUT);
+        let id = loop {
+            if let Ok(answered) = with_deadline(start + patience, answered.as_mut()).await {
+                break answered?;
+            }
+            let held = held.get().unwrap_or_else(|| self.gate.held()) - held_before;
+            if patience == limits::TOOL_TIMEOUT + held {
+                let is_unsent = call.is_unsent();
+                self.count(|counts| {
+                    counts.timeouts = counts.timeouts.saturating_add(1);
+                    if !is_unsent {
+                        counts.calls.add(false, limits::TOOL_TIMEOUT.as_millis());
+                    }
+                });
+                return Err(if is_unsent { CallError::Late } else { CallError::Silent });
+            }
+            patience = limits::TOOL_TIMEOUT + held;
         };
         let lines = self.lines.lock().await;
         let line = lines.current();
@@ -155,6 +202,8 @@ impl Port {
     pub(crate) fn clear(&self) {
         self.is_open.set(false);
         self.calls.clear();
+        self.gate.clear();
+        self.counts.set(Counts::NONE);
     }
 
     /// The controller can be called.
@@ -180,10 +229,33 @@ impl Port {
         self.outbox.lock().await
     }
 
+    /// Whether the answer to a call is expected.
+    pub(super) fn is_busy(&self) -> bool {
+        self.calls.find(|call| matches!(call, Progress::Sending(_) | Progress::Sent(_))).is_some()
+    }
+
+    /// Request `id` was sent.
+    pub(super) fn sent(&self, id: Id) {
+        if let Some(call) = self.expecting(id) {
+            call.advance(Progress::Sending(id), Progress::Sent(id));
+        }
+    }
+
+    /// Whether somebody waits for the answer to request `id`. A fast controller may answer before the hub notices that it
+    /// has sent all of it.
+    pub(super) fn expects(&self, id: Id) -> bool {
+        self.expecting(id).is_some()
+    }
+
+    fn expecting(&self, id: Id) -> Option<&Slot<(), Ended>> {
+        self.calls.find(|call| call == Progress::Sent(id) || call == Progress::Sending(id))
+    }
+
     /// The answer to request `id` is in the current line, which is not locked. Returns when its caller has read it; at
     /// once if nobody waits for it.
     pub(super) async fn answered(&self, id: Id) {
-        if let Some(call) = self.calls.sent(id) {
+        if let Some(call) = self.expecting(id) {
+            call.advance(Progress::Sending(id), Progress::Sent(id));
             call.advance(Progress::Sent(id), Progress::Answered(id));
             self.calls.answers_read().await;
         }

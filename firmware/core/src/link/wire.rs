@@ -1,6 +1,9 @@
 //! Moves messages between the serial line, the client and the callers.
 
-use embassy_futures::select::{Either3, select3};
+use core::future::pending;
+use core::pin::pin;
+
+use embassy_futures::select::{Either3, select, select3};
 use embassy_time::{Instant, Timer, with_timeout};
 use embedded_io_async::{Read, Write};
 use heapless::Vec;
@@ -38,118 +41,221 @@ pub struct Resources<'a> {
     pub seed: u64,
 }
 
-/// Runs the link for ever, whatever the line does.
-pub async fn run<R: Read, W: Write>(mut rx: R, tx: W, resources: &Resources<'_>) -> ! {
+/// Runs the link for ever, whatever the line does. It reads while it writes: a controller may talk before it listens.
+pub async fn run<R: Read, W: Write>(mut rx: R, mut tx: W, resources: &Resources<'_>) -> ! {
     let Resources { port, retries, seed, .. } = *resources;
     let mut wire = Wire {
         resources,
         client: Client::new(seed, retries),
-        writer: LineWriter { tx, torn: false, own: [0; limits::LINE_OWN] },
+        replies: Replies { text: [0; _], length: 0 },
+        is_reply_next: false,
         recent: Recent::new(),
         noise: 0,
         last_notice: LastNotice::Connected,
     };
+    let mut own = [0; limits::LINE_OWN];
+    let mut is_torn = false;
     port.lines.lock().await.clear();
     loop {
-        wire.send().await;
-        match wire.receive(&mut rx).await {
-            LineEvent::Nothing => {}
-            LineEvent::Answers(ids) => {
-                for id in ids {
-                    port.answered(id).await;
+        let next = wire.next_line(&mut own);
+        let mut writing = pin!(async {
+            match next {
+                Some(Line::Own(length)) => {
+                    let text = own.get(..length).unwrap_or_default();
+                    write_line(&mut tx, &mut is_torn, [text, b"", b"", b"\n"]).await
                 }
+                Some(Line::Call { id, stateless }) => {
+                    let outbox = port.outbox().await;
+                    // The head of a call is far shorter than the buffer.
+                    let pieces =
+                        call_pieces(id, outbox.params(), stateless, &mut own).map_err(|_| Loss::Stalled)?;
+                    write_line(&mut tx, &mut is_torn, pieces).await
+                }
+                None => pending().await,
             }
-            LineEvent::End(why) => {
-                wire.lost(why);
-                // What comes later is not the rest of a broken line.
-                port.lines.lock().await.clear();
-                // Without a line there is nothing to read until the next attempt.
-                Timer::at(wire.client.deadline()).await;
+        });
+        loop {
+            let due = due(port, wire.deadline(), next.is_some());
+            match select3(writing.as_mut(), wire.receive(&mut rx), due).await {
+                Either3::First(Ok(())) => {
+                    if let Some(Line::Call { id, .. }) = next {
+                        port.sent(id);
+                    }
+                    break;
+                }
+                Either3::First(Err(why)) => break wire.lost(why),
+                Either3::Second(LineEvent::Answers(ids)) => {
+                    for id in ids {
+                        port.answered(id).await;
+                    }
+                    wire.report();
+                    if next.is_none() {
+                        break;
+                    }
+                }
+                Either3::Second(LineEvent::End(why)) => {
+                    wire.lost(why);
+                    // What comes later is not the rest of a broken line.
+                    port.lines.lock().await.clear();
+                    // Without a line there is nothing to read until the next attempt.
+                    Timer::at(wire.client.deadline()).await;
+                    break;
+                }
+                Either3::Third(()) => break,
             }
         }
     }
 }
 
+/// Waits until an idle wire may have something to send: until `deadline`, if there is one, or for a call.
+async fn due(port: &Port, deadline: Option<Instant>, is_sending: bool) {
+    let timer = async {
+        match deadline {
+            Some(deadline) => Timer::at(deadline).await,
+            None => port.gate().released().await,
+        }
+    };
+    if is_sending {
+        pending().await
+    }
+    select(timer, port.calls.due()).await;
+}
+
+/// A line to send.
+#[derive(Clone, Copy)]
+enum Line {
+    /// Of this length, in the wire's own buffer.
+    Own(usize),
+    /// A call, whose parameters are in the outbox.
+    Call { id: Id, stateless: bool },
+}
+
 /// What is left to do about what came over the line.
 enum LineEvent {
-    Nothing,
     /// The current line answers these calls.
     Answers(Vec<Id, { limits::CALLS }>),
     /// The line is gone.
     End(Loss),
 }
 
-struct Wire<'a, W> {
+/// Answers to the controller's own requests that wait to be sent: lines, without the end of the last.
+struct Replies {
+    text: [u8; limits::LINE_REPLIES],
+    length: usize,
+}
+
+impl Replies {
+    /// Adds an answer. Without room for it, the controller goes without: waiting for room would be waiting for it to
+    /// read, while it may wait for the hub to do so.
+    fn add(&mut self, reply: Outgoing<'_>) -> Result<(), Overflow> {
+        let start = if self.length > 0 { self.length.saturating_add(1) } else { 0 };
+        let length = reply.write(self.text.get_mut(start..).unwrap_or_default())?;
+        if let Some(end) = start.checked_sub(1).and_then(|end| self.text.get_mut(end)) {
+            *end = b'\n';
+        }
+        self.length = start.saturating_add(length);
+        Ok(())
+    }
+
+    /// Moves all of them into `own`, if there are any.
+    fn take(&mut self, own: &mut [u8]) -> Option<Line> {
+        let length = core::mem::take(&mut self.length);
+        own.get_mut(..length)?.copy_from_slice(self.text.get(..length)?);
+        (length > 0).then_some(Line::Own(length))
+    }
+}
+
+struct Wire<'a> {
     resources: &'a Resources<'a>,
     client: Client,
-    writer: LineWriter<W>,
+    replies: Replies,
+    is_reply_next: bool,
     recent: Recent,
     /// Lines that were not JSON-RPC, since the controller was last reached.
     noise: u32,
     last_notice: LastNotice,
 }
 
-impl<W: Write> Wire<'_, W> {
-    /// Sends everything that is due, and reports what is new.
-    async fn send(&mut self) {
-        let Resources { port, registry, .. } = *self.resources;
-        loop {
-            let is_waiting = |call| matches!(call, Progress::Sending(_) | Progress::Sent(_));
-            let busy = port.calls.find(is_waiting).is_some();
-            let Some(message) = self.client.poll(Instant::now(), busy, registry) else { break };
-            if let Err(why) = self.writer.write(message).await {
-                return self.lost(why);
-            }
-            self.report();
-        }
-        self.report();
-        while let Some(id) = port.calls.next_abandoned() {
-            if let Err(why) = self.writer.write(Outgoing::Cancelled(id)).await {
-                return self.lost(why);
+impl Wire<'_> {
+    /// What to send next. Replies and the rest take turns: a controller that asks without end stops no call.
+    fn next_line(&mut self, own: &mut [u8]) -> Option<Line> {
+        for _ in 0..2 {
+            self.is_reply_next = !self.is_reply_next;
+            let next = if self.is_reply_next { self.replies.take(own) } else { self.next_message(own) };
+            if next.is_some() {
+                return next;
             }
         }
-        while let Some(call) = port.calls.queued().next() {
-            let id = self.client.next_id();
-            call.advance(Progress::Queued, Progress::Sending(id));
-            let outbox = port.outbox().await;
-            let written = self.writer.write_call(id, outbox.params(), self.client.is_stateless()).await;
-            drop(outbox);
-            match written {
-                Ok(()) => call.advance(Progress::Sending(id), Progress::Sent(id)),
-                Err(why) => return self.lost(why),
-            }
-        }
+        None
     }
 
-    /// Waits for a line, for something to send, or for the client's deadline.
+    fn next_message(&mut self, own: &mut [u8]) -> Option<Line> {
+        let Resources { port, registry, .. } = *self.resources;
+        let may_ask = !port.gate().is_held();
+        let mut next = None;
+        if may_ask || self.client.expects_answer() {
+            while let Some(message) = self.client.poll(Instant::now(), port.is_busy(), registry) {
+                next = message.write(own).ok().map(Line::Own);
+                if next.is_some() {
+                    break;
+                }
+                warn!("controller: a message is too long and was not sent");
+            }
+        }
+        self.report();
+        let cancelled = || {
+            let id = port.calls.next_abandoned()?;
+            Outgoing::Cancelled(id).write(own).ok().map(Line::Own)
+        };
+        next = next.or_else(cancelled);
+        if next.is_none()
+            && may_ask
+            && let Some(call) = port.calls.queued().next()
+        {
+            let id = self.client.next_id();
+            call.advance(Progress::Queued, Progress::Sending(id));
+            next = Some(Line::Call { id, stateless: self.client.is_stateless() });
+        }
+        self.mind_gate();
+        next
+    }
+
+    /// When the client has something to do. Not while an erase holds it back.
+    fn deadline(&self) -> Option<Instant> {
+        let may_act = self.client.expects_answer() || !self.resources.port.gate().is_held();
+        may_act.then(|| self.client.deadline())
+    }
+
+    /// Tells the gate whether an answer is expected.
+    fn mind_gate(&self) {
+        let port = self.resources.port;
+        port.gate().set_busy(self.client.expects_answer() || port.is_busy());
+    }
+
+    /// Waits for a line. Dropping the future loses nothing.
     async fn receive<R: Read>(&mut self, rx: &mut R) -> LineEvent {
-        let Resources { port, .. } = *self.resources;
-        let mut lines = port.lines.lock().await;
-        let received =
-            select3(next_piece(&mut lines, rx), Timer::at(self.client.deadline()), port.calls.due()).await;
-        match received {
-            Either3::First(Ok(Piece::Tool)) => {
+        let mut lines = self.resources.port.lines.lock().await;
+        match next_piece(&mut lines, rx).await {
+            Ok(Piece::Tool) => {
                 let tool = lines.current();
                 let value = tool.value().ok();
                 self.client.listed_tool(Instant::now(), value, tool.is_cut, self.resources.registry);
-                LineEvent::Nothing
+                LineEvent::Answers(Vec::new())
             }
-            Either3::First(Ok(Piece::Line)) => self.read(lines.current()).await,
-            Either3::First(Err(why)) => LineEvent::End(why),
-            Either3::Second(()) | Either3::Third(()) => LineEvent::Nothing,
+            Ok(Piece::Line) => LineEvent::Answers(self.read(lines.current())),
+            Err(why) => LineEvent::End(why),
         }
     }
 
-    /// Handles the messages in a line.
-    async fn read(&mut self, line: Message<'_>) -> LineEvent {
+    /// Handles the messages in a line. Returns the calls that it answers.
+    fn read(&mut self, line: Message<'_>) -> Vec<Id, { limits::CALLS }> {
         let Resources { port, registry, .. } = *self.resources;
         let mut answers = Vec::new();
         let Ok(value) = line.value() else {
             // Nobody should wait for an answer that has come, even if it cannot be read.
-            let answer = rpc::broken_answer(line.text).filter(|id| port.calls.sent(*id).is_some());
-            answers.extend(answer);
+            answers.extend(rpc::broken_answer(line.text).filter(|id| port.expects(*id)));
             self.log_noise(line.text);
-            return LineEvent::Answers(answers);
+            return answers;
         };
         if line.is_cut {
             debug!("controller: a line of {} bytes was cut to {}", line.length, line.text.len());
@@ -160,13 +266,13 @@ impl<W: Write> Wire<'_, W> {
             match self.client.receive(Instant::now(), message, registry) {
                 Reaction::Done => {}
                 Reaction::Reply(reply) => {
-                    if let Err(why) = self.writer.write(reply).await {
-                        self.lost(why);
-                        break;
+                    if self.replies.add(reply).is_err() {
+                        debug!("controller: it asks more than it reads; a request was not answered");
+                        port.count(|counts| counts.unanswered = counts.unanswered.saturating_add(1));
                     }
                 }
                 // There is room for as many as there are calls.
-                Reaction::Answer(id) if port.calls.sent(id).is_some() => {
+                Reaction::Answer(id) if port.expects(id) => {
                     let _ = answers.push(id);
                 }
                 Reaction::Answer(id) => {
@@ -177,7 +283,7 @@ impl<W: Write> Wire<'_, W> {
         if !is_message {
             self.log_noise(line.text);
         }
-        LineEvent::Answers(answers)
+        answers
     }
 
     /// Logs a line that is not JSON-RPC.
@@ -188,6 +294,8 @@ impl<W: Write> Wire<'_, W> {
             return;
         }
         self.noise = self.noise.saturating_add(1);
+        let port = self.resources.port;
+        port.count(|counts| counts.lines_ignored = counts.lines_ignored.saturating_add(1));
         if self.noise <= limits::NOISE_WARNINGS {
             warn!("controller: ignored a line that is not JSON-RPC: {}", quote.as_str());
         } else {
@@ -198,7 +306,9 @@ impl<W: Write> Wire<'_, W> {
 
     fn lost(&mut self, why: Loss) {
         self.client.lost(Instant::now(), why, self.resources.registry);
+        self.replies.length = 0;
         self.report();
+        self.mind_gate();
     }
 
     /// Publishes the state of the link and reports news, if there are any.
@@ -208,6 +318,9 @@ impl<W: Write> Wire<'_, W> {
         port.status().update(client.state(), client.controller());
         if let Some(news) = client.take_news() {
             self.last_notice = report(news, self.last_notice, client.controller(), recent, resources);
+            if let News::Lost { .. } = news {
+                port.count(|counts| counts.losses = counts.losses.saturating_add(1));
+            }
             match news {
                 News::Ready { .. } => {
                     port.open();
@@ -235,42 +348,9 @@ async fn next_piece<R: Read>(lines: &mut Lines, rx: &mut R) -> Result<Piece, Los
     }
 }
 
-/// Writes whole lines.
-struct LineWriter<W> {
-    tx: W,
-    /// The last line was broken off: an end of line goes before the next.
-    torn: bool,
-    /// For the client's messages, and for what precedes the parameters of a call.
-    own: [u8; limits::LINE_OWN],
-}
-
-impl<W: Write> LineWriter<W> {
-    async fn write(&mut self, message: Outgoing<'_>) -> Result<(), Loss> {
-        let Ok(length) = message.write(&mut self.own) else {
-            warn!("controller: a message is too long and was not sent");
-            return Ok(());
-        };
-        let Self { tx, torn, own } = self;
-        write_line(tx, torn, [own.get(..length).unwrap_or_default(), b"\n"]).await
-    }
-
-    async fn write_call(&mut self, id: Id, params: &[u8], stateless: bool) -> Result<(), Loss> {
-        let Self { tx, torn, own } = self;
-        match call_pieces(id, params, stateless, own) {
-            Ok(pieces) => write_line(tx, torn, pieces).await,
-            // Cannot happen: the head of a call is far shorter.
-            Err(Overflow) => Err(Loss::Stalled),
-        }
-    }
-}
-
-/// Writes a line in pieces, the last of which ends it.
-async fn write_line<W: Write, const N: usize>(
-    tx: &mut W,
-    torn: &mut bool,
-    pieces: [&[u8]; N],
-) -> Result<(), Loss> {
-    let was_torn = core::mem::replace(torn, true);
+/// Writes a line in pieces, the last of which ends it. If it is broken off, an end of line goes before the next one.
+async fn write_line<W: Write>(tx: &mut W, is_torn: &mut bool, pieces: [&[u8]; 4]) -> Result<(), Loss> {
+    let was_torn = core::mem::replace(is_torn, true);
     let written = with_timeout(limits::LINE_TIMEOUT, async {
         if was_torn {
             tx.write_all(b"\n").await?;
@@ -282,7 +362,7 @@ async fn write_line<W: Write, const N: usize>(
     });
     match written.await {
         Ok(Ok(())) => {
-            *torn = false;
+            *is_torn = false;
             Ok(())
         }
         Ok(Err(_)) => Err(Loss::Unwritable),

@@ -4,9 +4,9 @@
 
 use core::f64::consts::{E, LN_2, LN_10, LOG2_E, LOG10_E, PI, SQRT_2, TAU};
 
-use super::Reason;
 use super::evaluator::check;
 use super::round::{ceil, fix, floor, round};
+use super::{Reason, derived};
 
 /// A function and how it is called.
 #[derive(Debug)]
@@ -47,22 +47,22 @@ pub(super) static FUNCTIONS: [Function; 46] = [
     function("exp", One(libm::exp)),
     function("log", OneOrTwo(log)),
     function("ln", One(libm::log)),
-    function("log2", One(libm::log2)),
-    function("log10", One(libm::log10)),
+    function("log2", One(derived::log2)),
+    function("log10", One(derived::log10)),
     function("sin", One(libm::sin)),
     function("cos", One(libm::cos)),
-    function("tan", One(libm::tan)),
-    function("asin", One(libm::asin)),
-    function("acos", One(libm::acos)),
+    function("tan", One(derived::tan)),
+    function("asin", One(derived::asin)),
+    function("acos", One(derived::acos)),
     function("atan", One(libm::atan)),
     function("atan2", Two(libm::atan2)),
-    function("sinh", One(libm::sinh)),
-    function("cosh", One(libm::cosh)),
-    function("tanh", One(libm::tanh)),
-    function("asinh", One(libm::asinh)),
-    function("acosh", One(libm::acosh)),
-    function("atanh", One(libm::atanh)),
-    function("hypot", Many(|values| values.iter().copied().fold(0.0, libm::hypot))),
+    function("sinh", One(derived::sinh)),
+    function("cosh", One(derived::cosh)),
+    function("tanh", One(derived::tanh)),
+    function("asinh", One(derived::asinh)),
+    function("acosh", One(derived::acosh)),
+    function("atanh", One(derived::atanh)),
+    function("hypot", Many(|values| values.iter().copied().fold(0.0, derived::hypot))),
     function("min", Many(|values| values.iter().copied().fold(f64::INFINITY, libm::fmin))),
     function("max", Many(|values| values.iter().copied().fold(f64::NEG_INFINITY, libm::fmax))),
     function("sum", Many(sum)),
@@ -182,11 +182,11 @@ fn sign(x: f64) -> f64 {
 }
 
 fn log(x: f64, base: Option<f64>) -> f64 {
-    // libm's functions for these bases are exact for integer powers.
+    // These are exact for integer powers.
     match base {
         None => libm::log(x),
-        Some(2.0) => libm::log2(x),
-        Some(10.0) => libm::log10(x),
+        Some(2.0) => derived::log2(x),
+        Some(10.0) => derived::log10(x),
         Some(base) => libm::log(x) / libm::log(base),
     }
 }

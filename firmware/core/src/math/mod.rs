@@ -20,6 +20,7 @@
 //! [`evaluate`] is one pass over the text with two stacks of fixed size: it does not recurse, and its work grows
 //! with the length of the text. Written by hand because the crates for expressions need a heap, and none has this language.
 
+mod derived;
 mod evaluator;
 mod function;
 mod round;

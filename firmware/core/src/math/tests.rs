@@ -7,7 +7,7 @@ use std::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::{Reason, evaluate};
+use super::{Reason, derived, evaluate};
 use crate::limits::{MATH_ARGUMENTS, MATH_DEPTH, MATH_EXPRESSION};
 
 /// Made by mathjs: see `mathjs/generate.mjs`.
@@ -357,4 +357,52 @@ fn every_bound_holds_exactly() {
     let long = "1+".repeat(MATH_EXPRESSION / 2 - 1) + " 1";
     assert_eq!(reason(&long), Ok((MATH_EXPRESSION / 2) as f64));
     assert_eq!(reason(&(long + " ")), Err((MATH_EXPRESSION, Reason::TooLong)));
+}
+
+/// The functions that are made of others, and libm's.
+#[expect(clippy::type_complexity, reason = "a table")]
+const DERIVED: [(&str, fn(f64) -> f64, fn(f64) -> f64); 11] = [
+    ("sinh", derived::sinh, libm::sinh),
+    ("cosh", derived::cosh, libm::cosh),
+    ("tanh", derived::tanh, libm::tanh),
+    ("asinh", derived::asinh, libm::asinh),
+    ("acosh", derived::acosh, libm::acosh),
+    ("atanh", derived::atanh, libm::atanh),
+    ("tan", derived::tan, libm::tan),
+    ("asin", derived::asin, libm::asin),
+    ("acos", derived::acos, libm::acos),
+    ("log2", derived::log2, libm::log2),
+    ("log10", derived::log10, libm::log10),
+];
+
+/// Numbers of every size, and those at which functions change.
+fn any_number() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        proptest::num::f64::ANY,
+        -1.0..1.0f64,
+        -800.0..800.0f64,
+        proptest::sample::select(
+            &[0.0, -0.0, 1.0, -1.0, 2.0, 8.0, 1000.0, 1e-5, 1e8, 709.5, 710.4, 711.0, 1e300][..]
+        ),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn derived_functions_are_those_of_libm(x in any_number(), y in any_number()) {
+        let same = |ours: f64, theirs: f64| {
+            ours == theirs || ours.is_nan() && theirs.is_nan() || (ours - theirs).abs() <= 4e-15 * theirs.abs()
+        };
+        for (name, ours, theirs) in DERIVED {
+            prop_assert!(same(ours(x), theirs(x)), "{name}({x:e}) = {:e}, not {:e}", ours(x), theirs(x));
+        }
+        prop_assert!(same(derived::hypot(x, y), libm::hypot(x, y)), "hypot({x:e}, {y:e})");
+    }
+
+    #[test]
+    fn logarithms_of_powers_are_whole(power in -300..300i32) {
+        let number: f64 = format!("1e{power}").parse().unwrap();
+        prop_assert_eq!(derived::log10(number), f64::from(power));
+        prop_assert_eq!(derived::log2(libm::exp2(f64::from(power))), f64::from(power));
+    }
 }

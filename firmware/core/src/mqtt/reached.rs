@@ -3,32 +3,41 @@
 use core::cell::Cell;
 
 /// The state of the connection, or why there is none.
-pub struct Reached(Cell<Result<(), &'static str>>);
+pub struct Reached {
+    state: Cell<Result<(), &'static str>>,
+    connections: Cell<u32>,
+}
 
 impl Reached {
     /// Not yet.
     pub const fn new() -> Self {
-        Self(Cell::new(Err("connecting")))
+        Self { state: Cell::new(Err("connecting")), connections: Cell::new(0) }
     }
 
     /// There is a connection.
     pub fn connected(&self) {
-        self.0.set(Ok(()));
+        self.state.set(Ok(()));
+        self.connections.set(self.connections.get().saturating_add(1));
+    }
+
+    /// How often the connection was made again.
+    pub fn reconnects(&self) -> u32 {
+        self.connections.get().saturating_sub(1)
     }
 
     /// There is none, for this reason. Returns whether that is news.
     pub fn lost(&self, why: &'static str) -> bool {
-        self.0.replace(Err(why)) != Err(why)
+        self.state.replace(Err(why)) != Err(why)
     }
 
     /// Whether there is a connection.
     pub fn is_connected(&self) -> bool {
-        self.0.get().is_ok()
+        self.state.get().is_ok()
     }
 
     /// The state in words.
     pub fn text(&self) -> &'static str {
-        match self.0.get() {
+        match self.state.get() {
             Ok(()) => "connected",
             Err(why) => why,
         }

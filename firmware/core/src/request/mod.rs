@@ -44,6 +44,7 @@ requests! {
     Cancel "cancel" "ends a conversation's turn."
     ToolCall "tool/call" "runs a tool."
     ToolList "tool/list" "lists the tools."
+    Health "health" "reports how the hub has been."
     PromptList "prompt/list" "lists the prompts."
     ContentPut "content/put" "keeps a document."
     ContentDelete "content/delete" "forgets a document."

@@ -1,7 +1,7 @@
 //! Settings, flags and documents, kept in flash.
 //!
 //! ```text
-//!   Key ──► names (RAM) ──► id ──► sequential-storage map ──► journal ──► NorFlash
+//!   Key ──► names (RAM) ──► id ──► sequential-storage map ──► journal ──► Gated ──► NorFlash
 //! ```
 //!
 //! The names of all entries are in RAM, sorted; the texts are in flash, in a `sequential-storage` map from a small
@@ -22,6 +22,7 @@
 pub mod content;
 mod error;
 pub mod flags;
+mod gate;
 mod item;
 mod journal;
 mod key;
@@ -41,6 +42,7 @@ use sequential_storage::map::{MapConfig, MapStorage};
 
 pub use content::{Builtin, Document, Expression};
 pub use error::{Capacity, NameFault, Part, StoreError};
+pub use gate::{Gate, GateCounts, Gated};
 use item::Item;
 use journal::Journaled;
 use key::Encoded;
@@ -123,6 +125,11 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
     /// this is optional; it returns how the flash was found.
     pub async fn open(&mut self) -> Result<Opened, StoreError> {
         self.load().await
+    }
+
+    /// How many entries there are, and how many bytes of flash.
+    pub fn size(&self) -> (usize, usize) {
+        (self.memory.names.iter().count(), self.capacity)
     }
 
     /// The text of an entry, in `out`.

@@ -125,6 +125,7 @@ pub async fn execute<H: Handlers>(
     if execution.is_slow() {
         warn!("tool {} is slow: {} ms", name.as_str(), milliseconds);
     }
+    registry.count(&execution);
     reply.field("tool_name", name.as_str());
     reply.field("execution_time_ms", milliseconds);
     execution

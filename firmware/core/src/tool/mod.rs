@@ -5,6 +5,7 @@
 //! [`execute`], which looks it up, checks the arguments, runs it in bounded time and writes the result object.
 
 mod answer;
+mod counts;
 mod definition;
 mod describe;
 mod execute;
@@ -17,6 +18,7 @@ mod set;
 mod texts;
 
 pub use answer::Answer;
+pub use counts::Counts;
 pub use definition::{DeclaredTools, Example, Hints, Implementation, Tool};
 pub use describe::describe;
 pub(crate) use execute::EPILOGUE;

@@ -6,7 +6,7 @@ use core::ops::ControlFlow;
 
 use super::definition::Hints;
 use super::texts::{Span, TextArena};
-use super::{Implementation, Tool};
+use super::{Counts, Execution, Implementation, Tool};
 use crate::json::{Kind, Text, Value};
 use crate::limits;
 use crate::log::{debug, info, warn};
@@ -90,9 +90,10 @@ struct Contents {
 
 #[derive(Debug)]
 enum Entry {
-    Own(&'static Tool<'static>),
+    Own(&'static Tool<'static>, Counts),
     Controllers {
         texts: Span,
+        counts: Counts,
         hints: Hints,
         /// Not in the list that is being received, so far.
         is_old: bool,
@@ -168,10 +169,32 @@ impl Registry {
     /// first: where not all fit, some of the hub's own are missed least.
     pub fn each(&self, mut visit: impl FnMut(&str, &Tool<'_>) -> ControlFlow<()>) {
         let Ok(contents) = self.contents.try_borrow() else { return };
-        let is_own = |entry: &&Entry| matches!(entry, Entry::Own(_));
+        let is_own = |entry: &&Entry| matches!(entry, Entry::Own(..));
         let controllers = contents.offered().filter(|entry| !is_own(entry));
         for entry in controllers.chain(contents.offered().filter(is_own)) {
             if contents.show(entry, &mut visit).is_break() {
+                break;
+            }
+        }
+    }
+
+    /// Counts an executed call.
+    pub fn count(&self, execution: &Execution) {
+        self.change(|contents| {
+            let entry = contents.index(&execution.name).and_then(|index| contents.tools.get_mut(index));
+            if let Some(Entry::Own(_, counts) | Entry::Controllers { counts, .. }) = entry {
+                counts.add(execution.success, execution.milliseconds);
+            }
+        });
+    }
+
+    /// Calls `visit` with the final name of every tool that was called, and its counts, until it breaks. A tool that left
+    /// has none any more.
+    pub fn each_count(&self, visit: &mut dyn FnMut(&str, &Counts) -> ControlFlow<()>) {
+        let Ok(contents) = self.contents.try_borrow() else { return };
+        for entry in &contents.tools {
+            let (Entry::Own(_, counts) | Entry::Controllers { counts, .. }) = entry;
+            if counts.calls > 0 && contents.show(entry, |name, _| visit(name, counts)).is_break() {
                 break;
             }
         }
@@ -270,11 +293,11 @@ impl Contents {
         if let Some(index) = self.position(&name) {
             warn!("tools: {} was registered before; the new one takes its place", tool.name);
             if let Some(entry) = self.tools.get_mut(index) {
-                *entry = Entry::Own(tool);
+                *entry = Entry::Own(tool, Counts::NONE);
             }
             return Ok(());
         }
-        if self.tools.push(Entry::Own(tool)).is_err() {
+        if self.tools.push(Entry::Own(tool, Counts::NONE)).is_err() {
             warn!("tools: {} is left out, there is room for {} only", tool.name, limits::TOOLS);
             return Err(Full);
         }
@@ -302,7 +325,7 @@ impl Contents {
     /// The index of the tool of this final name.
     fn position(&self, name: &str) -> Option<usize> {
         self.tools.iter().position(|entry| match entry {
-            Entry::Own(tool) => {
+            Entry::Own(tool, _) => {
                 // From the end, where most names differ.
                 let [prefix, separator, own] = self.parts(tool);
                 name.strip_suffix(own).and_then(|rest| rest.strip_suffix(separator)) == Some(prefix)
@@ -313,7 +336,7 @@ impl Contents {
 
     const fn is_offered(&self, entry: &Entry) -> bool {
         match entry {
-            Entry::Own(_) => true,
+            Entry::Own(..) => true,
             Entry::Controllers { is_reserved, .. } => !*is_reserved && self.absence.is_none(),
         }
     }
@@ -323,20 +346,24 @@ impl Contents {
     }
 
     fn find(&self, name: &str) -> Option<&Entry> {
-        let by_final = self.position(name).and_then(|index| self.tools.get(index));
+        self.index(name).and_then(|index| self.tools.get(index))
+    }
+
+    /// The index of the tool of this final name, or else of this undecorated one.
+    fn index(&self, name: &str) -> Option<usize> {
         let undecorated = |has_own_prefix: bool| {
-            self.tools.iter().find(|entry| {
-                matches!(entry, Entry::Own(tool) if tool.name == name && tool.prefix.is_some() == has_own_prefix)
+            self.tools.iter().position(|entry| {
+                matches!(entry, Entry::Own(tool, _) if tool.name == name && tool.prefix.is_some() == has_own_prefix)
             })
         };
-        by_final.or_else(|| undecorated(false)).or_else(|| undecorated(true))
+        self.position(name).or_else(|| undecorated(false)).or_else(|| undecorated(true))
     }
 
     /// Calls `visit` with a tool and its final name.
     fn show<T>(&self, entry: &Entry, visit: impl FnOnce(&str, &Tool<'_>) -> T) -> T {
         let tool = self.tool(entry);
         let decorated = match entry {
-            Entry::Own(tool) => self.decorated(tool),
+            Entry::Own(tool, _) => self.decorated(tool),
             Entry::Controllers { .. } => None,
         };
         visit(decorated.as_deref().unwrap_or(tool.name), &tool)
@@ -344,7 +371,7 @@ impl Contents {
 
     fn tool<'a>(&'a self, entry: &'a Entry) -> Tool<'a> {
         match entry {
-            Entry::Own(tool) => Tool { ..**tool },
+            Entry::Own(tool, _) => Tool { ..**tool },
             Entry::Controllers { texts, hints, .. } => {
                 let [name, description, schema] = self.texts.get(texts);
                 let implementation = Implementation::Mcp;
@@ -362,7 +389,7 @@ impl Contents {
         };
         if let Some(index) = self.position(&name) {
             match self.tools.get_mut(index) {
-                Some(Entry::Controllers { texts, is_old, hints, is_reserved }) => {
+                Some(Entry::Controllers { texts, is_old, hints, is_reserved, .. }) => {
                     let [_, description, old_schema] = self.texts.get(texts);
                     let same = tool.description == *description;
                     if !*is_old {
@@ -397,7 +424,8 @@ impl Contents {
         }
         self.lacked_room |= texts.is_none();
         let texts = texts.ok_or(LeftOut::Texts)?;
-        let entry = Entry::Controllers { texts, hints: tool.hints, is_old: false, is_reserved: false };
+        let (hints, counts) = (tool.hints, Counts::NONE);
+        let entry = Entry::Controllers { texts, counts, hints, is_old: false, is_reserved: false };
         self.tools.push(entry).map_err(|_| LeftOut::Count)
     }
 
@@ -417,9 +445,10 @@ impl Contents {
         } else if self.find(&name).is_some()
             && let Some(texts) = self.texts.add(&name, |_| Some(0), "")
         {
-            let hints = Hints::default();
+            let (hints, counts) = (Hints::default(), Counts::NONE);
+            let entry = Entry::Controllers { texts, counts, hints, is_old: false, is_reserved: true };
             // Without room the hub's own tool keeps the name.
-            let _ = self.tools.push(Entry::Controllers { texts, hints, is_old: false, is_reserved: true });
+            let _ = self.tools.push(entry);
         }
     }
 
@@ -429,7 +458,7 @@ impl Contents {
             .iter_mut()
             .filter_map(|entry| match entry {
                 Entry::Controllers { texts, .. } => Some(texts),
-                Entry::Own(_) => None,
+                Entry::Own(..) => None,
             })
             .collect();
         self.texts.compact(&mut wanted);

@@ -181,6 +181,12 @@ impl Client {
         self.last_id
     }
 
+    /// Whether the controller's answer to the client itself is on its way, which must not be lost. A greeting is repeated
+    /// if it is.
+    pub const fn expects_answer(&self) -> bool {
+        matches!(self.phase, Phase::Listing { .. } | Phase::Pinging { .. })
+    }
+
     /// When [`poll`](Self::poll) has something to do even if no message comes.
     pub const fn deadline(&self) -> Instant {
         match self.phase {

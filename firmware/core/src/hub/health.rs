@@ -1,0 +1,137 @@
+//! `request/health`: how the hub has been since it started.
+
+use core::ops::ControlFlow;
+
+use embassy_time::Instant;
+
+use super::{Parts, info};
+use crate::json::Writer;
+use crate::limits;
+use crate::platform::{NetworkState, Usage};
+use crate::store::GateCounts;
+use crate::tool::{Counts, Name};
+
+/// What only a tool's handlers know: of the machine and of the store.
+pub(super) struct Machine {
+    pub(super) usage: Usage,
+    pub(super) overruns: u32,
+    /// Entries of the store, and its size in bytes; `None` while it is in use.
+    pub(super) store: Option<(usize, usize)>,
+    pub(super) gate: GateCounts,
+    pub(super) link: crate::link::Counts,
+}
+
+/// Writes the members of the reply. Tools that were called come last, from after the one called `after`; if not all fit,
+/// `next` is the last one.
+pub(super) fn write(parts: &Parts<'_>, machine: &Machine, after: Option<&str>, out: &mut Writer<'_>) {
+    let Machine { usage, overruns, store, gate, link } = machine;
+    out.field("uptime", Instant::now().as_secs());
+    info::write_boot(&parts.config.boot, out);
+    let state = parts.status.read(|state, _| state.as_str());
+    out.key("link");
+    out.object(|out| {
+        out.field("state", state);
+        write_counts(&link.calls, out);
+        fields(
+            &[
+                ("timeouts", link.timeouts),
+                ("losses", link.losses),
+                ("lines_ignored", link.lines_ignored),
+                ("unanswered", link.unanswered),
+                ("overruns", *overruns),
+            ],
+            out,
+        );
+    });
+    out.key("mqtt");
+    out.object(|out| {
+        fields(
+            &[
+                ("reconnects", parts.broker.reconnects()),
+                ("events_dropped", parts.events.evicted()),
+                ("notices_dropped", parts.notices.evicted()),
+            ],
+            out,
+        );
+    });
+    let network = (parts.network)();
+    out.key("network");
+    out.object(|out| {
+        let (state, why) = match network.state {
+            NetworkState::Off => ("off", None),
+            NetworkState::Joining => ("joining", None),
+            NetworkState::Joined => ("joined", None),
+            NetworkState::Failed(why) => ("failed", Some(why)),
+        };
+        out.field("state", state);
+        if let Some(why) = why {
+            out.field("error", why);
+        }
+        if let Some(signal) = network.signal {
+            out.field("signal", i64::from(signal));
+        }
+    });
+    let memory = [("stack", usage.stack_peak, usage.stack_size), ("heap", usage.heap_peak, usage.heap_size)];
+    // A size of zero means that the machine does not know.
+    for (name, peak, size) in memory.into_iter().filter(|(.., size)| *size > 0) {
+        out.key(name);
+        out.object(|out| {
+            out.field("peak", peak);
+            out.field("size", size);
+        });
+    }
+    out.key("store");
+    out.object(|out| {
+        if let Some((entries, bytes)) = *store {
+            out.field("entries", entries);
+            out.field("entries_free", limits::STORE_ENTRIES.saturating_sub(entries));
+            out.field("bytes", bytes);
+        }
+        fields(&[("erases", gate.erases), ("erases_in_calls", gate.forced)], out);
+    });
+    write_tools(parts, after, out);
+}
+
+fn write_tools(parts: &Parts<'_>, after: Option<&str>, out: &mut Writer<'_>) {
+    let mut last: Option<Name> = None;
+    let mut is_cut = false;
+    let mut has_begun = after.is_none();
+    out.key("tools");
+    out.array(|list| {
+        parts.registry.each_count(&mut |name, counts| {
+            if !has_begun {
+                has_begun = after == Some(name);
+                return ControlFlow::Continue(());
+            }
+            let before = list.mark();
+            list.object(|out| {
+                out.field("name", name);
+                write_counts(counts, out);
+            });
+            // For what follows the list.
+            is_cut = list.room() < limits::TRANSACTION + limits::TOOL_NAME + 64;
+            if is_cut {
+                list.rewind(before);
+                return ControlFlow::Break(());
+            }
+            last = Name::try_from(name).ok();
+            ControlFlow::Continue(())
+        });
+    });
+    if let Some(last) = last.filter(|_| is_cut) {
+        out.field("next", last.as_str());
+    }
+}
+
+fn write_counts(counts: &Counts, out: &mut Writer<'_>) {
+    let Counts { calls, failures, slowest, .. } = *counts;
+    let average = counts.average();
+    fields(
+        &[("calls", calls), ("failures", failures), ("average_ms", average), ("slowest_ms", slowest)],
+        out,
+    );
+}
+
+fn fields(fields: &[(&str, u32)], out: &mut Writer<'_>) {
+    fields.iter().for_each(|(name, value)| out.field(name, *value));
+}
