@@ -1,7 +1,6 @@
 //! One hub in this process.
 
 use std::cell::Cell;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
@@ -10,6 +9,7 @@ use hub_core::{
 };
 use tokio::sync::Notify;
 
+use crate::clock::unix_seconds;
 use crate::network::BrokerUrl;
 
 /// What a hub is started with. Settings that somebody has set in its flash come first.
@@ -70,7 +70,7 @@ pub async fn run(
     let config = Config {
         id: HubId::new(&settings.hub_id).expect("a hub id has 1 to 32 letters, digits, '-' and '_'"),
         target: "sim",
-        broker: Broker { url: &url, user, password, ca: "" },
+        broker: Broker { url: &url, user, password, ca: &settings.broker.ca.base64 },
         time_zone: system_zone.iana_name().unwrap_or("UTC"),
         tool_prefix: &settings.tool_prefix,
         rule: &settings.rule,
@@ -111,7 +111,7 @@ impl Platform for &Desktop {
     }
 
     fn wall_clock(&self) -> Option<i64> {
-        SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs().try_into().ok()
+        unix_seconds()
     }
 
     fn volume(&self) -> u8 {

@@ -8,6 +8,11 @@ use tokio::io::{AsyncWriteExt as _, DuplexStream, duplex};
 use crate::server::*;
 use crate::{Trust, open};
 
+/// Makes a hello of a server's.
+type MakeHello = fn(&Server<'_>) -> Vec<u8>;
+/// Makes a record, or several.
+type MakeRecord = fn(&mut Server<'_>) -> Vec<u8>;
+
 /// A CA, and a broker of its.
 fn certificates() -> (Issued, Issued) {
     let root = authority("a root", KeyKind::P256);
@@ -138,7 +143,7 @@ async fn only_the_right_messages_in_the_right_order_open_a_session() {
 
 #[tokio::test]
 async fn hellos_that_choose_what_was_not_offered_are_refused() {
-    let hellos: &[(&str, TlsError, fn(&Server<'_>) -> Vec<u8>)] = &[
+    let hellos: &[(&str, TlsError, MakeHello)] = &[
         ("TLS 1.2", TlsError::Version, |server| server.hello_with(&[7; 32], &[1; 32], 0xc02f, &[])),
         ("TLS 1.2 with extensions", TlsError::Version, |server| {
             server.hello_with(&[7; 32], &[], 0xc02b, &[0xff, 1, 0, 1, 0, 0, 23, 0, 0])
@@ -247,7 +252,7 @@ async fn alerts_say_what_the_server_said() {
 /// Records of a handshake that are not what they are to be.
 #[tokio::test]
 async fn odd_records_are_refused() {
-    let records: &[(&str, fn(&mut Server<'_>) -> Vec<u8>)] = &[
+    let records: &[(&str, MakeRecord)] = &[
         ("no content", |server| server.record_of(vec![])),
         ("only padding", |server| server.record_of(vec![0; 100])),
         ("an empty message", |server| server.record(HANDSHAKE, &[])),
@@ -404,7 +409,7 @@ async fn what_a_session_may_bring() {
 
 #[tokio::test]
 async fn what_a_session_may_not_bring() {
-    let records: &[(&str, fn(&mut Server<'_>) -> Vec<u8>)] = &[
+    let records: &[(&str, MakeRecord)] = &[
         ("no content", |server| server.record_of(vec![])),
         ("only padding", |server| server.record_of(vec![0; 100])),
         ("an empty message", |server| server.record(HANDSHAKE, &[])),

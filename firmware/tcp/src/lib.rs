@@ -5,6 +5,8 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+use core::pin::{Pin, pin};
+
 use embassy_net::dns::DnsQueryType;
 use embassy_net::tcp::{ConnectError, Error, TcpSocket};
 use embassy_net::{IpAddress, Stack};
@@ -80,7 +82,10 @@ impl<'a> TcpDial<'a> {
         let verifier = Verifier { host: to.host, trusted, now, algorithms: ALGORITHMS };
         // So that the broker hears why it is refused before the connection is reset.
         stream.waits_for_peer = true;
-        match TlsStream::open(stream, self.tls, verifier, self.random).await {
+        // Behind a pointer, so that its stack is in use only while hands are shaken.
+        let opening: Pin<&mut dyn Future<Output = _>> =
+            pin!(TlsStream::open(stream, self.tls, verifier, self.random));
+        match opening.await {
             Ok(mut stream) => {
                 stream.stream().waits_for_peer = false;
                 Ok(BrokerStream::Tls(stream))
@@ -118,6 +123,7 @@ impl<'a> Dial for TcpDial<'a> {
 }
 
 /// An open connection to the broker. Dropping it resets it.
+#[allow(clippy::large_enum_variant, reason = "there is one, and no heap to put the larger one on")]
 pub enum BrokerStream<'s, 'a> {
     /// As it is.
     Plain(TcpStream<'s, 'a>),
