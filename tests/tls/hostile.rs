@@ -2,8 +2,10 @@
 
 use embedded_io_async::Read;
 use hub_tls::TlsError;
+use support::PATIENCE;
 use support::certificate::{Issued, KeyKind, authority};
-use tokio::io::{AsyncWriteExt as _, DuplexStream, duplex};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+use tokio::time::timeout;
 
 use crate::server::*;
 use crate::{Trust, open};
@@ -405,6 +407,20 @@ async fn what_a_session_may_bring() {
     assert!(read.await == Ok(expected));
     // Without a goodbye, too.
     assert_eq!(read_from(async |server| server.seals(DATA, b"one").await).await, Ok(b"one".into()));
+}
+
+#[tokio::test]
+async fn a_server_that_wants_new_keys_of_the_hub_gets_them() {
+    let read = read_from(async |server| {
+        server.seals(HANDSHAKE, &message(KEY_UPDATE, &[1])).await;
+        server.updates_keys();
+        // Five bytes of a message, its type, and the seal.
+        let mut update = [0; 5 + 5 + 1 + 16];
+        server.stream.read_exact(&mut update).await.expect("the hub's update");
+        assert_eq!(update[..5], [DATA, 3, 3, 0, 22]);
+        server.seals(DATA, b"thanks").await;
+    });
+    assert_eq!(timeout(PATIENCE, read).await, Ok(Ok(b"thanks".into())));
 }
 
 #[tokio::test]
