@@ -27,6 +27,8 @@ pub struct Settings {
     pub controller_hint: String,
     /// Whether the example tools are there.
     pub example_tools: bool,
+    /// Whether the hub may use the desktop's clock. A board has none, and has to be told the time.
+    pub has_clock: bool,
 }
 
 impl Settings {
@@ -39,6 +41,7 @@ impl Settings {
             rule: String::new(),
             controller_hint: SERIAL_HINT.into(),
             example_tools: false,
+            has_clock: true,
         }
     }
 }
@@ -80,7 +83,8 @@ pub async fn run(
     };
     let ((mut rx, mut tx), (mut keyboard, mut screen)) = (uart, console);
     let mut memory = Box::new(Memory::new());
-    let desktop = Desktop { seed, volume: Cell::new(50), restart: Notify::new() };
+    let has_clock = settings.has_clock;
+    let desktop = Desktop { seed, has_clock, volume: Cell::new(50), restart: Notify::new() };
     loop {
         let mut hub = Hub::new(config, &mut memory);
         tokio::select! {
@@ -101,6 +105,7 @@ pub async fn run(
 /// The desktop as the hub's platform.
 struct Desktop {
     seed: u64,
+    has_clock: bool,
     volume: Cell<u8>,
     restart: Notify,
 }
@@ -111,7 +116,7 @@ impl Platform for &Desktop {
     }
 
     fn wall_clock(&self) -> Option<i64> {
-        unix_seconds()
+        if self.has_clock { unix_seconds() } else { None }
     }
 
     fn volume(&self) -> u8 {

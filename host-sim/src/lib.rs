@@ -14,6 +14,7 @@ pub mod random;
 pub mod relay;
 pub mod tls;
 pub mod tty;
+pub mod udp;
 pub mod zwave;
 
 // Linked for the critical sections that it implements.

@@ -1,6 +1,7 @@
 //! The firmware in QEMU, on the instruction set of an ESP32-C3, with a real broker and a real MCP server around it.
 
 mod chat;
+mod time;
 mod tls;
 
 use std::io::{BufRead, BufReader, Read, Write};

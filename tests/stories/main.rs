@@ -18,6 +18,7 @@ mod rules;
 mod search;
 mod settings;
 mod speech;
+mod time;
 mod turns;
 mod volume;
 

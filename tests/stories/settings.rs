@@ -28,6 +28,10 @@ fn a_setting_takes_what_its_row_says_and_nothing_else() {
                     vec![json!("mqtt://10.0.0.7:1884"), json!("MQTTS://broker.lan/"), json!("broker")],
                     vec![json!(""), json!("http://x"), json!("mqtt://"), json!("mqtt://x:0"), json!("a b")],
                 )),
+                "time.zone" => Some((
+                    vec![json!("Europe/Berlin"), json!("CET-1CEST,M3.5.0,M10.5.0/3")],
+                    vec![json!(""), json!("Europe/Berln"), json!("UTC+2"), json!("x".repeat(193)), json!(1)],
+                )),
                 // Checked below, by what it becomes.
                 "broker.ca" => continue,
                 _ => None,

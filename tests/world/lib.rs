@@ -3,6 +3,7 @@
 //!
 //! [`story`] opens one with a controller that the test plays by hand. [`Setup`] opens others.
 
+mod lan;
 pub mod model;
 pub mod relay;
 mod wire;
@@ -18,7 +19,7 @@ use host_sim::hub::{self, Settings};
 use host_sim::link;
 use host_sim::network::Network;
 use host_sim::zwave::Home;
-use hub_core::{NoConsole, Wired};
+use hub_core::NoConsole;
 use serde_json::Value;
 use support::client::Client;
 use support::controller::{Controller, zwave_tools};
@@ -30,6 +31,7 @@ use tokio::sync::{Mutex, watch};
 use tokio::task::LocalSet;
 use tokio::time::{sleep, timeout};
 
+pub use lan::Lan;
 pub use relay::Relay;
 pub use wire::{Dialled, Reach, Wire};
 
@@ -157,6 +159,7 @@ impl Setup {
 pub struct World {
     pub settings: Settings,
     pub wire: Rc<Wire>,
+    pub lan: Lan,
     home: Option<Home>,
     _relay: Option<Relay>,
     seed: u64,
@@ -175,6 +178,7 @@ impl World {
             home: setup.home,
             _relay: setup.relay.map(|settings| Relay::start(&network, settings)),
             wire: Rc::new(Wire::new(network, setup.reach)),
+            lan: Lan::default(),
             seed: setup.seed,
             flash: Mutex::default(),
             line: RefCell::default(),
@@ -211,7 +215,7 @@ impl World {
                     line,
                     (NoConsole, NoConsole),
                     dial,
-                    Wired,
+                    &self.lan,
                     &mut *flash,
                     self.seed,
                 ) => never,

@@ -35,6 +35,7 @@
 //! | [`platform`], [`boot`], [`config`] | what a board brings; why the hub started; what a hub is started with |
 //! | [`json`] | a borrowed view of JSON text, and a writer into a fixed buffer |
 //! | [`math`], [`schema`] | an arithmetic evaluator; checks a value against a JSON Schema |
+//! | [`zone`], [`sntp`], [`clock`] | time zones; the packets of a time server; what time it is |
 //! | [`store`], [`settings`] | entries on a flash; settings declared as rows |
 //! | [`queue`], [`notice`], [`speaker`] | a queue that keeps the newest; what people should know; how loud it is said |
 //! | [`pending`], [`questions`] | requests that wait for an answer; what the hub asks others |
@@ -67,6 +68,7 @@ mod log;
 
 pub mod boot;
 pub mod chat;
+pub mod clock;
 pub mod config;
 pub mod conversations;
 pub mod hub;
@@ -83,11 +85,13 @@ pub mod queue;
 pub mod request;
 pub mod schema;
 pub mod settings;
+pub mod sntp;
 pub mod speaker;
 pub mod store;
 pub mod text;
 pub mod tool;
 pub mod tools;
+pub mod zone;
 
 pub use config::{Address, Broker, Config, DEFAULT_TOOL_PREFIX, HubId, SERIAL_HINT};
 pub use hub::{Hub, Memory, Start};

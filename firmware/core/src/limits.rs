@@ -7,6 +7,9 @@ use embassy_time::Duration;
 /// The hub's name at the broker, `hearthwave-<hub-id>`; minimq has room for 64.
 pub const CLIENT_ID: usize = 64;
 
+/// Longest name of a time zone: `America/Argentina/ComodRivadavia`.
+pub const ZONE_NAME: usize = 32;
+
 /// Longest hub id: with it, every topic of the hub stays well under the 128 bytes that a will may have.
 pub const HUB_ID: usize = 32;
 
@@ -111,6 +114,28 @@ pub const TOOL_SLOW: Duration = Duration::from_millis(1000);
 
 /// From the reply to a restart request to the restart: time to send the reply.
 pub const RESTART_DELAY: Duration = Duration::from_secs(1);
+
+/// For a time server to answer, its name resolved. Most take a twentieth of a second.
+pub const SNTP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// From one synchronisation to the next: a crystal is wrong by a tenth of a second then. The public pool asks for no more
+/// than one question in 15 minutes or so.
+pub const SNTP_INTERVAL: Duration = Duration::from_secs(3600);
+
+/// After the first question that no time server answered. Each wait is twice as long as the last.
+pub const SNTP_RETRY_FIRST: Duration = Duration::from_secs(15);
+
+/// The longest wait for the next question to time servers that do not answer.
+pub const SNTP_RETRY_SLOWEST: Duration = Duration::from_secs(1800);
+
+/// A server that is asked too often is left alone for this long.
+pub const SNTP_TOO_OFTEN: Duration = Duration::from_secs(4 * 3600);
+
+/// A server that refuses to answer is left alone for this long.
+pub const SNTP_DENIED: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// For this long after an answer of a time server, the broker's time does not count: a crystal is wrong by two seconds then.
+pub const SNTP_TRUSTED: Duration = Duration::from_secs(24 * 3600);
 
 /// From a change of the volume to its write into the flash. A slider that never stops then erases each page of the
 /// flash some seven times a day, of 100,000 that it endures.

@@ -1,50 +1,92 @@
 //! The part of the chip's flash where the hub keeps settings, flags and documents: the partition `store`.
 //!
-//! While a page is erased, for some 50 ms, the chip runs nothing else: its code is in the same flash. The store erases
-//! one page for every few dozen changes.
+//! While the flash is written to or erased, the chip runs nothing else: its code is in the same flash. So it is done in
+//! pieces, and what waits has its turn in between. A piece of a write takes about a millisecond; a page takes some 45 ms
+//! to erase, longer than the UART's FIFO lasts, so the hub erases none while it waits for the controller.
 
 use defmt::{error, info};
 use embedded_storage_async::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
 use esp_bootloader_esp_idf::partitions::{PARTITION_TABLE_MAX_LEN, read_partition_table};
 use esp_hal::peripherals::FLASH;
-use esp_storage::{FlashStorage, FlashStorageError};
+use esp_storage::{FlashStorage, FlashStorageError, ll};
 
 /// Its name in `partitions.csv`.
 const LABEL: &str = "store";
 
-/// A range of the flash. Operations do not wait for anything but the flash itself, so dropping a future never cuts
-/// one short.
+/// What the flash programs in one go. Pieces begin and end where its pages do.
+const PROGRAM_PAGE: usize = 256;
+
+/// A range of the flash. Dropping the future of a write or an erase ends it between two pieces.
 pub struct Partition {
     flash: FlashStorage<'static>,
     start: u32,
     length: usize,
+    piece: Piece,
+}
+
+/// What is read and written goes through it, since the flash wants whole words. The driver's own buffer for that takes
+/// 4 KiB of stack.
+#[repr(align(4))]
+struct Piece([u8; PROGRAM_PAGE]);
+
+impl Piece {
+    /// Reads the first `length` bytes.
+    ///
+    /// # Safety
+    ///
+    /// At `at` there are that many bytes of flash, and both are multiples of 4.
+    unsafe fn read(&mut self, at: u32, length: usize) -> Result<&[u8], FlashStorageError> {
+        let piece = &mut self.0[..length];
+        // SAFETY: the caller's, and the piece is aligned and long enough.
+        unsafe { ll::spiflash_read(at, piece.as_mut_ptr().cast(), length as u32) }
+            .map_err(FlashStorageError::Other)?;
+        Ok(piece)
+    }
+
+    /// Writes `bytes`, at most as many as there are in a piece.
+    ///
+    /// # Safety
+    ///
+    /// Like [`read`](Self::read).
+    unsafe fn write(&mut self, at: u32, bytes: &[u8]) -> Result<(), FlashStorageError> {
+        let piece = &mut self.0[..bytes.len()];
+        piece.copy_from_slice(bytes);
+        // SAFETY: the caller's, and the piece is aligned and long enough.
+        unsafe {
+            ll::spiflash_unlock()
+                .and_then(|()| ll::spiflash_write(at, piece.as_ptr().cast(), bytes.len() as u32))
+        }
+        .map_err(FlashStorageError::Other)
+    }
 }
 
 /// Finds the partition. Without one the hub runs, but remembers nothing.
+#[inline(never)] // The table is on its stack.
 pub fn open(flash: FLASH<'static>) -> Partition {
     let mut flash = FlashStorage::new(flash);
     let mut table = [0; PARTITION_TABLE_MAX_LEN];
     let found = read_partition_table(&mut flash, &mut table)
         .ok()
         .and_then(|table| table.iter().find(|partition| partition.label_as_str() == LABEL))
-        .map(|partition| (partition.offset(), partition.len() as usize));
-    match found {
-        Some((start, length)) => {
-            info!("flash: the store has {} bytes at {:#x}", length, start);
-            Partition { flash, start, length }
-        }
-        None => {
-            error!(
-                "flash: no partition `store`, so the hub remembers nothing; flash it again with `cargo run --release`"
-            );
-            Partition { flash, start: 0, length: 0 }
-        }
+        .map(|partition| (partition.offset(), partition.len() as usize))
+        .filter(|(start, length)| *start as usize + length <= flash.capacity());
+    let (start, length) = found.unwrap_or_default();
+    if length > 0 {
+        info!("flash: the store has {} bytes at {:#x}", length, start);
+    } else {
+        error!(
+            "flash: no partition `store` in its 4 MiB, so the hub remembers nothing; flash it again with `cargo run --release`"
+        );
     }
+    Partition { flash, start, length, piece: Piece([0; _]) }
 }
 
 impl Partition {
-    /// Where a range lies in the flash, if all of it belongs to the partition.
+    /// Where a range lies in the flash, if it is one of whole words and all of it belongs to the partition.
     fn locate(&self, from: u32, length: usize) -> Result<u32, FlashStorageError> {
+        if !(from as usize | length).is_multiple_of(Self::WRITE_SIZE) {
+            return Err(FlashStorageError::NotAligned);
+        }
         let end = (from as usize).checked_add(length).ok_or(FlashStorageError::OutOfBounds)?;
         if end > self.length { Err(FlashStorageError::OutOfBounds) } else { Ok(self.start + from) }
     }
@@ -58,8 +100,13 @@ impl ReadNorFlash for Partition {
     const READ_SIZE: usize = FlashStorage::READ_SIZE;
 
     async fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Self::Error> {
-        let at = self.locate(offset, bytes.len())?;
-        self.flash.read_nor(at, bytes)
+        let mut at = self.locate(offset, bytes.len())?;
+        for to in bytes.chunks_mut(PROGRAM_PAGE) {
+            // SAFETY: a part of the range.
+            to.copy_from_slice(unsafe { self.piece.read(at, to.len()) }?);
+            at += to.len() as u32;
+        }
+        Ok(())
     }
 
     fn capacity(&self) -> usize {
@@ -83,8 +130,18 @@ impl NorFlash for Partition {
     }
 
     async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Self::Error> {
-        let at = self.locate(offset, bytes.len())?;
-        self.flash.write_nor(at, bytes)
+        let mut at = self.locate(offset, bytes.len())?;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let room = PROGRAM_PAGE - at as usize % PROGRAM_PAGE;
+            let (from, after) = rest.split_at(room.min(rest.len()));
+            // SAFETY: a part of the range.
+            unsafe { self.piece.write(at, from) }?;
+            embassy_futures::yield_now().await;
+            at += from.len() as u32;
+            rest = after;
+        }
+        Ok(())
     }
 }
 

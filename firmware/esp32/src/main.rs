@@ -1,36 +1,49 @@
-//! The Hearthwave hub on ESP32-C3 and ESP32-C6: starts the chip, opens serial line, network and flash, runs the hub.
+//! The Hearthwave hub on ESP32-C3 and ESP32-C6: starts the chip, opens serial lines, network and flash, runs the hub.
 //!
 //! ```text
 //!   settings ─► Hub ◄─ uart ◄──► Z-Wave controller
 //!                ▲
+//!                ├── port ◄──► whoever sits at the USB port ◄── log
 //!                ├── TcpDial ─► net ─► wifi ◄──► broker
 //!                ├── flash
-//!                └── platform
+//!                └── platform ─► button, led
+//!   boot, panic, watchdog: how a run ends, and how the next one knows
 //! ```
 //!
 //! `cargo run --release` flashes an ESP32-C3 and shows its log; for an ESP32-C6 add
-//! `--no-default-features --features esp32c6 --target riscv32imac-unknown-none-elf`. `settings` says how to
-//! name the network and the broker, `uart` how to wire the controller.
+//! `--no-default-features --features esp32c6 --target riscv32imac-unknown-none-elf`. `./image` makes files to flash
+//! without a compiler. `uart` says how to wire the controller.
 #![no_std]
 #![no_main]
 #![deny(clippy::mem_forget)] // Drivers release their hardware when dropped.
 
+extern crate alloc;
+
+mod boot;
 mod flash;
+mod led;
+mod log;
 mod net;
+mod panic;
 mod platform;
+mod port;
+mod ring;
+mod roam;
 mod settings;
+mod turns;
 mod uart;
+mod usage;
 mod watchdog;
 mod wifi;
 
-use defmt::warn;
+use core::pin::{Pin, pin};
+
+use defmt::{Display2Format, info};
 use embassy_executor::Spawner;
-use esp_hal::{clock::CpuClock, timer::timg::TimerGroup};
-use hub_core::{Hub, Memory, NoConsole, Platform, Wired};
+use esp_hal::{clock::CpuClock, gpio::Pin as _, timer::timg::TimerGroup};
+use hub_core::{Hub, Memory, Platform};
 use hub_tcp::TcpDial;
 use static_cell::ConstStaticCell;
-// Linked for what they provide, the panic handler and the logger.
-use {esp_backtrace as _, esp_println as _};
 
 use crate::platform::Chip;
 
@@ -44,24 +57,70 @@ esp_bootloader_esp_idf::esp_app_desc!();
 
 #[esp_rtos::main]
 async fn main(spawner: Spawner) -> ! {
+    usage::paint_stack();
+    let report = boot::begin();
     let board = esp_hal::init(esp_hal::Config::default().with_cpu_clock(CpuClock::max()));
+    watchdog::arm(spawner, board.TIMG1);
+    info!("boot: {}", Display2Format(&report));
     esp_alloc::heap_allocator!(#[esp_hal::ram(reclaimed)] size: RADIO_HEAP);
     esp_rtos::start(TimerGroup::new(board.TIMG0).timer0, board.FROM_CPU_INTR0);
-    spawner.spawn(watchdog::watch(board.TIMG1).expect("spawned once"));
 
-    let line = uart::open(spawner, board.UART1, board.GPIO6, board.GPIO7, board.FROM_CPU_INTR1);
-    let dial = match settings::NETWORK {
-        Some(network) => {
-            let stack = net::start(spawner, board.WIFI, network, Chip.seed());
-            Some(TcpDial::new(stack, SOCKET.take(), platform::random))
-        }
-        None => {
-            warn!("no network: build again with HEARTHWAVE_WIFI_SSID and HEARTHWAVE_WIFI_PASSWORD set");
-            None
-        }
-    };
+    // The pins of UART0, and those that are free for a lamp.
+    #[cfg(feature = "esp32c3")]
+    let (tx, rx, free) = (
+        board.GPIO21,
+        board.GPIO20,
+        [
+            board.GPIO0.degrade(),
+            board.GPIO1.degrade(),
+            board.GPIO2.degrade(),
+            board.GPIO3.degrade(),
+            board.GPIO4.degrade(),
+            board.GPIO5.degrade(),
+            board.GPIO8.degrade(),
+        ],
+    );
+    #[cfg(feature = "esp32c6")]
+    let (tx, rx, free) = (
+        board.GPIO16,
+        board.GPIO17,
+        [
+            board.GPIO0.degrade(),
+            board.GPIO1.degrade(),
+            board.GPIO2.degrade(),
+            board.GPIO3.degrade(),
+            board.GPIO8.degrade(),
+            board.GPIO11.degrade(),
+            board.GPIO15.degrade(),
+            board.GPIO18.degrade(),
+            board.GPIO19.degrade(),
+            board.GPIO20.degrade(),
+            board.GPIO21.degrade(),
+            board.GPIO22.degrade(),
+            board.GPIO23.degrade(),
+        ],
+    );
 
+    let console = port::open(spawner, board.USB_DEVICE, board.UART0, tx, rx);
+    let chip = Chip::new(board.GPIO9);
     let mut flash = flash::open(board.FLASH);
-    let console = (NoConsole, NoConsole);
-    Hub::new(settings::HUB, MEMORY.take()).run(line, console, dial, Wired, &mut flash, Chip).await
+    let mut hub = Hub::new(settings::config(report), MEMORY.take());
+    let start = framed(pin!(hub.prepare(&mut flash))).await;
+    if let Some(number) = start.led_pin {
+        led::open(spawner, free, number);
+    }
+    let net = net::start(spawner, board.WIFI, chip.seed());
+
+    let pins = (board.GPIO6, board.GPIO7, board.GPIO10);
+    let line = uart::open(spawner, board.UART1, pins, board.FROM_CPU_INTR1, start.baud_rate);
+    let dial = TcpDial::new(net.stack, SOCKET.take(), platform::random);
+    framed(pin!(hub.run(line, console, dial, net, &mut flash, chip))).await
+}
+
+/// Gives a future a stack frame of its own. Without it, what it needs for a moment would stay on the stack for ever, in
+/// the frame of [`main`].
+fn framed<'a, R>(
+    future: Pin<&'a mut (dyn Future<Output = R> + 'a)>,
+) -> Pin<&'a mut (dyn Future<Output = R> + 'a)> {
+    future
 }

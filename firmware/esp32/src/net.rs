@@ -7,28 +7,62 @@ use embassy_net::{Config, DhcpConfig, Runner, Stack, StackResources};
 use embassy_time::{Duration, with_timeout};
 use esp_hal::peripherals::WIFI;
 use esp_radio::wifi::Interface;
+use hub_core::{AccessPoint, Credentials, DialError, Network, NetworkStatus};
 use static_cell::StaticCell;
 
-use crate::{settings::Network, wifi};
+use crate::wifi::{self, Wifi};
 
-/// One for DHCP, one for DNS, one to the broker.
-const SOCKETS: usize = 3;
+/// One for DHCP, one for DNS, one to the broker, one for single datagrams, one that answers to the hub's own name.
+const SOCKETS: usize = 5;
 
 /// For the network to assign an address; after that a warning is logged.
 const ADDRESS_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Starts the radio and the stack, and returns at once: the network comes up in the background. Call once.
-pub fn start(spawner: Spawner, radio: WIFI<'static>, network: Network, seed: u64) -> Stack<'static> {
-    static RESOURCES: StaticCell<StackResources<SOCKETS>> = StaticCell::new();
+/// The board's network.
+#[derive(Clone, Copy)]
+pub struct Net {
+    pub stack: Stack<'static>,
+    wifi: &'static Wifi,
+}
 
-    let controller = wifi::start(radio, network).expect("the radio starts");
+/// Starts the stack and, when it is first needed, the radio. Call once.
+#[inline(never)]
+pub fn start(spawner: Spawner, radio: WIFI<'static>, seed: u64) -> Net {
+    static RESOURCES: StaticCell<StackResources<SOCKETS>> = StaticCell::new();
+    static WIFI: StaticCell<Wifi> = StaticCell::new();
+
+    let wifi: &Wifi = WIFI.init_with(Wifi::new);
     let resources = RESOURCES.init_with(StackResources::new);
     let (stack, runner) =
         embassy_net::new(Interface::station(), Config::dhcpv4(DhcpConfig::default()), resources, seed);
     spawner.spawn(run(runner).expect("spawned once"));
     spawner.spawn(log_address(stack).expect("spawned once"));
-    spawner.spawn(wifi::keep_joined(controller, network).expect("spawned once"));
-    stack
+    spawner.spawn(wifi::keep_joined(radio, wifi).expect("spawned once"));
+    Net { stack, wifi }
+}
+
+impl Network for Net {
+    fn join(&self, credentials: Option<Credentials<'_>>) {
+        self.wifi.join(credentials);
+    }
+
+    fn status(&self) -> NetworkStatus {
+        let (state, signal) = self.wifi.state();
+        let address = self.stack.config_v4().map(|config| config.address.address().octets());
+        NetworkStatus { state, signal, address }
+    }
+
+    async fn scan(&self, found: &mut dyn FnMut(&AccessPoint<'_>)) -> Result<(), &'static str> {
+        self.wifi.scan(found).await
+    }
+
+    async fn ask(&self, _: &str, _: u16, _: &[u8], _: &mut [u8]) -> Result<usize, DialError> {
+        Err(DialError::Unreachable)
+    }
+
+    fn gateway(&self) -> Option<[u8; 4]> {
+        Some(self.stack.config_v4()?.gateway?.octets())
+    }
 }
 
 #[embassy_executor::task]

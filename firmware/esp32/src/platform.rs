@@ -1,19 +1,32 @@
-//! The chip as the hub sees it, and what happens when the firmware itself fails.
+//! The chip as the hub sees it.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use esp_hal::{delay::Delay, efuse, rng::Rng, system};
-use hub_core::Platform;
+use esp_hal::{
+    efuse,
+    gpio::{Input, InputConfig, Pull},
+    peripherals::GPIO9,
+    rng::Rng,
+    system,
+};
+use hub_core::{Pattern, Platform, Usage, boot::Record};
 
-/// Time for the last log lines to leave through USB, and a pause between restarts after a fault at start-up.
-const LAST_WORDS_MILLISECONDS: u32 = 2000;
+use crate::{boot, led, port, usage};
 
 /// The volume that the speaker is to have, in percent.
 static VOLUME: AtomicU8 = AtomicU8::new(50);
 
 /// The ESP32.
-#[derive(Clone, Copy)]
-pub struct Chip;
+pub struct Chip {
+    button: Input<'static>,
+}
+
+impl Chip {
+    /// With the button that boards have at GPIO9, which chooses the boot mode only while the chip resets.
+    pub fn new(button: GPIO9<'static>) -> Self {
+        Self { button: Input::new(button, InputConfig::default().with_pull(Pull::Up)) }
+    }
+}
 
 impl Platform for Chip {
     fn seed(&self) -> u64 {
@@ -36,18 +49,29 @@ impl Platform for Chip {
     }
 
     fn restart(&self) {
+        boot::with(Record::restarting);
+        port::send_log_now();
         system::software_reset()
+    }
+
+    fn usage(&self) -> Usage {
+        usage::usage()
+    }
+
+    fn is_button_pressed(&self) -> bool {
+        self.button.is_low()
+    }
+
+    fn indicate(&self, pattern: Pattern) {
+        led::show(pattern);
+    }
+
+    fn settled(&self) {
+        boot::with(Record::settled);
     }
 }
 
 /// Fills `buffer` with numbers that nobody can guess, while the radio is on: its noise is where they come from.
 pub fn random(buffer: &mut [u8]) {
     Rng::new().read(buffer);
-}
-
-/// Called by esp-backtrace after it has printed a panic. Restarts, since nobody may be there to pull the plug.
-#[unsafe(no_mangle)]
-extern "Rust" fn custom_halt() -> ! {
-    Delay::new().delay_millis(LAST_WORDS_MILLISECONDS);
-    system::software_reset()
 }

@@ -1,188 +1,85 @@
-//! Settings that are built in: the network, the broker and the hub's name.
+//! Defaults that are built in, for settings that nobody has set: whoever builds many boards need not set up each.
 //!
-//! | environment variable         | means                                     | when not set              |
-//! | ---------------------------- | ----------------------------------------- | ------------------------- |
-//! | `HEARTHWAVE_WIFI_SSID`       | name of the Wi-Fi network                 | the radio stays off       |
-//! | `HEARTHWAVE_WIFI_PASSWORD`   | its password                              | an open network           |
-//! | `HEARTHWAVE_BROKER`          | `host` or `host:port`; a name or an IPv4  | `homeassistant.local`     |
-//! | `HEARTHWAVE_BROKER_USER`     | user name at the broker                   | no login                  |
-//! | `HEARTHWAVE_BROKER_PASSWORD` | its password                              | empty                     |
-//! | `HEARTHWAVE_HUB_ID`          | the hub's name in every topic             | `hub`                     |
-//! | `HEARTHWAVE_RULE`            | the default response rule, as JSON        | Anthropic's model         |
-//! | `MCP_TOOL_PREFIX`            | before the names of the hub's tools       | `hub`; empty means none   |
-//! | `MCP_INCLUDE_EXAMPLE_TOOLS`  | `true` adds the example tools             | no example tools          |
+//! | environment variable         | default of        | when not set                     |
+//! | ---------------------------- | ----------------- | -------------------------------- |
+//! | `HEARTHWAVE_WIFI_SSID`       | `wifi.ssid`       | none: the console or Improv asks |
+//! | `HEARTHWAVE_WIFI_PASSWORD`   | `wifi.password`   | an open network                  |
+//! | `HEARTHWAVE_BROKER`          | `broker.url`      | `mqtt://homeassistant.local`     |
+//! | `HEARTHWAVE_BROKER_USER`     | `broker.user`     | no login                         |
+//! | `HEARTHWAVE_BROKER_PASSWORD` | `broker.password` | empty                            |
+//! | `HEARTHWAVE_BROKER_CA`       | `broker.ca`       | none                             |
+//! | `HEARTHWAVE_HUB_ID`          | `hub.id`          | `hub`                            |
+//! | `HEARTHWAVE_HUB_NAME`        | `hub.name`        | `Hearthwave`                     |
+//! | `HEARTHWAVE_TIME_ZONE`       | `time.zone`       | `UTC`                            |
+//! | `HEARTHWAVE_TIME_SERVER`     | `time.server`     | `pool.ntp.org`                   |
+//! | `HEARTHWAVE_BAUD`            | `controller.baud` | 115200                           |
+//! | `HEARTHWAVE_RULE`            | the default rule  | Anthropic's model                |
+//! | `MCP_TOOL_PREFIX`            | `tool_prefix`     | `hub`; empty means none          |
+//! | `MCP_INCLUDE_EXAMPLE_TOOLS`  | the example tools | none; `true` adds them           |
 //!
-//! An empty variable counts as not set. All but the rule, which the hub complains about when it is used, are checked at
-//! build time: a bad one fails the build with a sentence that says why. They end up readable in the flash image, so an image is as secret as its
-//! passwords.
+//! An empty variable counts as not set. What has a fixed form is checked at build time, and a bad one fails the build with
+//! a sentence that says why. They end up readable in the flash image, so an image is as secret as its passwords.
 
-use hub_core::{Broker, Config, DEFAULT_TOOL_PREFIX, HubId};
+use hub_core::{Broker, Config, Credentials, HubId, boot::Report};
 
-/// MQTT without TLS.
-const BROKER_PORT: u16 = 1883;
-
-/// Where the broker usually is in a home that has one; found through multicast DNS.
-const BROKER: &str = "homeassistant.local";
-
-const HUB_ID: &str = "hub";
-
-/// A Wi-Fi network.
-#[derive(Clone, Copy)]
-pub struct Network {
-    /// Its name, at most 32 bytes.
-    pub name: &'static str,
-    /// 8 to 64 characters, or none if the network is open.
-    pub password: Option<&'static str>,
+/// What the hub is started with.
+pub const fn config(boot: Report) -> Config<'static> {
+    Config { boot, ..BUILT_IN }
 }
 
-/// The network to join, if any.
-pub const NETWORK: Option<Network> =
-    network(set(option_env!("HEARTHWAVE_WIFI_SSID")), set(option_env!("HEARTHWAVE_WIFI_PASSWORD")));
-
-/// Who the hub is and where it belongs.
-pub const HUB: Config<'static> = Config {
-    id: hub_id(set(option_env!("HEARTHWAVE_HUB_ID"))),
+const BUILT_IN: Config<'static> = Config {
     target: if cfg!(feature = "esp32c6") { "esp32c6" } else { "esp32c3" },
-    broker: broker(
-        set(option_env!("HEARTHWAVE_BROKER")),
-        set(option_env!("HEARTHWAVE_BROKER_USER")),
-        set(option_env!("HEARTHWAVE_BROKER_PASSWORD")),
+    id: match HubId::new(set(option_env!("HEARTHWAVE_HUB_ID"), Config::DEFAULT.id.as_str())) {
+        Some(id) => id,
+        None => panic!("HEARTHWAVE_HUB_ID: a hub id has 1 to 32 letters, digits, `-` and `_`"),
+    },
+    name: set(option_env!("HEARTHWAVE_HUB_NAME"), Config::DEFAULT.name),
+    wifi: wifi(
+        set(option_env!("HEARTHWAVE_WIFI_SSID"), ""),
+        set(option_env!("HEARTHWAVE_WIFI_PASSWORD"), ""),
     ),
+    broker: Broker {
+        url: set(option_env!("HEARTHWAVE_BROKER"), Config::DEFAULT.broker.url),
+        user: set(option_env!("HEARTHWAVE_BROKER_USER"), ""),
+        password: set(option_env!("HEARTHWAVE_BROKER_PASSWORD"), ""),
+        ca: set(option_env!("HEARTHWAVE_BROKER_CA"), ""),
+    },
+    time_zone: set(option_env!("HEARTHWAVE_TIME_ZONE"), Config::DEFAULT.time_zone),
+    time_server: set(option_env!("HEARTHWAVE_TIME_SERVER"), Config::DEFAULT.time_server),
+    baud_rate: baud_rate(set(option_env!("HEARTHWAVE_BAUD"), Config::DEFAULT.baud_rate)),
     tool_prefix: match option_env!("MCP_TOOL_PREFIX") {
         Some(prefix) => prefix,
-        None => DEFAULT_TOOL_PREFIX,
+        None => Config::DEFAULT.tool_prefix,
     },
-    rule: match option_env!("HEARTHWAVE_RULE") {
-        Some(rule) => rule,
-        None => "",
-    },
-    example_tools: is_true(set(option_env!("MCP_INCLUDE_EXAMPLE_TOOLS"))),
+    rule: set(option_env!("HEARTHWAVE_RULE"), ""),
+    example_tools: matches!(set(option_env!("MCP_INCLUDE_EXAMPLE_TOOLS"), "").as_bytes(), b"true"),
     ..Config::DEFAULT
 };
 
 /// An empty variable is how a shell or a CI file spells "not set".
-const fn set(variable: Option<&'static str>) -> Option<&'static str> {
+const fn set(variable: Option<&'static str>, default: &'static str) -> &'static str {
     match variable {
-        Some(value) if !value.is_empty() => Some(value),
-        _ => None,
+        Some(value) if !value.is_empty() => value,
+        _ => default,
     }
 }
 
-const fn is_true(value: Option<&str>) -> bool {
-    match value {
-        Some(value) => matches!(value.as_bytes(), b"true"),
-        None => false,
-    }
+const fn wifi(ssid: &'static str, password: &'static str) -> Credentials<'static> {
+    assert!(ssid.len() <= 32, "HEARTHWAVE_WIFI_SSID: the name of a Wi-Fi network has at most 32 bytes");
+    assert!(
+        password.is_empty() || !ssid.is_empty(),
+        "HEARTHWAVE_WIFI_PASSWORD is set, but HEARTHWAVE_WIFI_SSID is not"
+    );
+    assert!(
+        password.is_empty() || 8 <= password.len() && password.len() <= 63,
+        "HEARTHWAVE_WIFI_PASSWORD: a Wi-Fi password has 8 to 63 characters; leave it out for an open network"
+    );
+    Credentials { ssid, password }
 }
 
-const fn network(name: Option<&'static str>, password: Option<&'static str>) -> Option<Network> {
-    let Some(name) = name else {
-        assert!(password.is_none(), "HEARTHWAVE_WIFI_PASSWORD is set, but HEARTHWAVE_WIFI_SSID is not");
-        return None;
-    };
-    assert!(name.len() <= 32, "HEARTHWAVE_WIFI_SSID: the name of a Wi-Fi network has at most 32 bytes");
-    if let Some(password) = password {
-        assert!(
-            8 <= password.len() && password.len() <= 64,
-            "HEARTHWAVE_WIFI_PASSWORD: a Wi-Fi password has 8 to 63 characters (or 64 hexadecimal digits); leave \
-             it out for an open network"
-        );
-        assert!(
-            password.len() < 64 || is_hexadecimal(password),
-            "HEARTHWAVE_WIFI_PASSWORD: 64 characters have to be hexadecimal digits; a password ends at 63"
-        );
-    }
-    Some(Network { name, password })
-}
-
-const fn is_hexadecimal(text: &str) -> bool {
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        if !first.is_ascii_hexdigit() {
-            return false;
-        }
-        rest = tail;
-    }
-    true
-}
-
-const fn hub_id(name: Option<&'static str>) -> HubId<'static> {
-    let name = match name {
-        Some(name) => name,
-        None => HUB_ID,
-    };
-    match HubId::new(name) {
-        Some(id) => id,
-        None => panic!("HEARTHWAVE_HUB_ID: a hub id has 1 to 32 letters, digits, `-` and `_`"),
-    }
-}
-
-const fn broker(
-    address: Option<&'static str>,
-    user: Option<&'static str>,
-    password: Option<&'static str>,
-) -> Broker<'static> {
-    let url = match address {
-        Some(address) => {
-            split_port(address);
-            address
-        }
-        None => BROKER,
-    };
-    let (user, password) = match (user, password) {
-        (Some(user), Some(password)) => (user, password),
-        (Some(user), None) => (user, ""),
-        (None, None) => ("", ""),
-        (None, Some(_)) => panic!("HEARTHWAVE_BROKER_PASSWORD is set, but HEARTHWAVE_BROKER_USER is not"),
-    };
-    Broker { url, user, password, ca: "" }
-}
-
-/// `host:port` or `host`.
-const fn split_port(address: &'static str) -> (&'static str, u16) {
-    let address = without_scheme(address);
-    let bytes = address.as_bytes();
-    let mut colon = None;
-    let mut at = 0;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'/' => {
-                panic!(
-                    "HEARTHWAVE_BROKER: give `host` or `host:port`, without a path; only `mqtt://` may stand before it"
-                )
-            }
-            b':' if colon.is_some() => {
-                panic!("HEARTHWAVE_BROKER: more than one colon; give a name or an IPv4 address, and a port")
-            }
-            b':' => colon = Some(at),
-            b'!'..=b'~' => {}
-            _ => panic!("HEARTHWAVE_BROKER: spaces and characters outside ASCII cannot be in a host's name"),
-        }
-        at += 1;
-    }
-    let (host, port) = match colon {
-        Some(colon) => {
-            let (host, port) = address.split_at(colon);
-            (host, parse_port(port.split_at(1).1))
-        }
-        None => (address, BROKER_PORT),
-    };
-    assert!(!host.is_empty(), "HEARTHWAVE_BROKER: the host is missing before the colon");
-    assert!(host.len() <= 253, "HEARTHWAVE_BROKER: a host's name has at most 253 characters");
-    (host, port)
-}
-
-/// `mqtt://` may stand before it, as the simulator has it.
-const fn without_scheme(address: &'static str) -> &'static str {
-    match address.split_at_checked(7) {
-        Some((scheme, rest)) if matches!(scheme.as_bytes(), b"mqtt://") => rest,
-        _ => address,
-    }
-}
-
-const fn parse_port(digits: &str) -> u16 {
-    match u16::from_str_radix(digits, 10) {
-        Ok(port) if port != 0 => port,
-        _ => panic!("HEARTHWAVE_BROKER: after the colon comes a port from 1 to 65535"),
+const fn baud_rate(digits: &'static str) -> &'static str {
+    match u32::from_str_radix(digits, 10) {
+        Ok(9600..=921_600) => digits,
+        _ => panic!("HEARTHWAVE_BAUD: a number from 9600 to 921600"),
     }
 }

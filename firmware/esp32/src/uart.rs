@@ -1,13 +1,14 @@
-//! The serial line to the Z-Wave controller: UART1, 115200 baud, 8 data bits, no parity, 1 stop bit, 3.3 V.
+//! The serial line to the Z-Wave controller: UART1, 8 data bits, no parity, 1 stop bit, 3.3 V; 115200 baud unless the
+//! setting `controller.baud` says otherwise.
 //!
-//! | hub            | ESP32-C3 | ESP32-C6 | controller |
-//! | -------------- | -------- | -------- | ---------- |
-//! | [`TxPin`], out | GPIO6    | GPIO6    | RX         |
-//! | [`RxPin`], in  | GPIO7    | GPIO7    | TX         |
-//! | ground         | GND      | GND      | GND        |
+//! | hub             | ESP32-C3 | ESP32-C6 | controller     |
+//! | --------------- | -------- | -------- | -------------- |
+//! | [`TxPin`], out  | GPIO6    | GPIO6    | RX             |
+//! | [`RxPin`], in   | GPIO7    | GPIO7    | TX             |
+//! | [`RtsPin`], out | GPIO10   | GPIO10   | CTS, if it has |
+//! | ground          | GND      | GND      | GND            |
 //!
-//! These two pins are free on both chips: they do not choose the boot mode and carry neither flash nor USB
-//! nor the log.
+//! These pins are free on both chips: they do not choose the boot mode and carry neither flash nor USB nor the console.
 //!
 //! The hardware keeps 128 received bytes, 11 ms of a busy line, and the hub can be busy for longer than
 //! that. So a task that only a critical section can delay moves them into a ring, and the hub reads from
@@ -16,6 +17,10 @@
 //! ```text
 //!   RX pin ─► FIFO, 128 B ─► drain, on an interrupt executor ─► RING ─► the hub, in thread mode
 //! ```
+//!
+//! What takes longer than the FIFO lasts, the erasing of a flash page above all, is bridged by RTS: while it is high, a
+//! controller that looks at its CTS holds back. With the wire nothing is lost; without it the line works as before, since
+//! the hub itself waits for no CTS.
 //!
 //! Faults of the line are counted and logged. The bytes they hit are lost: the hub sees a malformed line of text.
 
@@ -30,8 +35,8 @@ use embassy_time::{Duration, Timer};
 use esp_hal::{
     Async, Blocking,
     interrupt::Priority,
-    peripherals::{FROM_CPU_INTR1, GPIO6, GPIO7, UART1},
-    uart::{Config, RxConfig, RxError, Uart, UartRx, UartTx},
+    peripherals::{FROM_CPU_INTR1, GPIO6, GPIO7, GPIO10, UART1},
+    uart::{Config, CtsConfig, HwFlowControl, RtsConfig, RxConfig, RxError, Uart, UartRx, UartTx},
 };
 use esp_rtos::embassy::InterruptExecutor;
 use static_cell::StaticCell;
@@ -40,15 +45,18 @@ use static_cell::StaticCell;
 pub type TxPin = GPIO6<'static>;
 /// The pin that receives from the controller.
 pub type RxPin = GPIO7<'static>;
-
-const BAUD: u32 = 115_200;
+/// The pin that tells the controller to hold back.
+pub type RtsPin = GPIO10<'static>;
 
 /// Received bytes that wait for the hub: 355 ms of a busy line.
 const RING_SIZE: usize = 4096;
 
-/// The FIFO is emptied when it holds this many bytes. The other 96 are 8 ms for the interrupt to come
-/// through, which covers a log message that is written with interrupts off.
+/// The FIFO is emptied when it holds this many bytes. The other 96 are 8 ms for the interrupt to come through.
 const FIFO_THRESHOLD: u16 = 32;
+
+/// The controller is told to hold back when the FIFO holds this many. The other 64 are for what it has already begun
+/// to send: a USB adapter may have that much on its way.
+const RTS_THRESHOLD: u8 = 64;
 
 /// Or when the line has been silent for this many characters: the end of a message waits 0.2 ms.
 const FIFO_TIMEOUT: u8 = 2;
@@ -88,26 +96,28 @@ impl Faults {
 /// Opens the line and returns its receiving and sending halves.
 ///
 /// Dropping a pending read or write of either loses nothing.
+#[inline(never)]
 pub fn open(
     spawner: Spawner,
     uart: UART1<'static>,
-    tx: TxPin,
-    rx: RxPin,
+    (tx, rx, rts): (TxPin, RxPin, RtsPin),
     interrupt: FROM_CPU_INTR1<'static>,
+    baud_rate: u32,
 ) -> (&'static Ring, UartTx<'static, Async>) {
     static EXECUTOR: StaticCell<InterruptExecutor<1>> = StaticCell::new();
 
     let config = Config::default()
-        .with_baudrate(BAUD)
+        .with_baudrate(baud_rate)
+        .with_hw_flow_ctrl(HwFlowControl { cts: CtsConfig::Disabled, rts: RtsConfig::Enabled(RTS_THRESHOLD) })
         .with_rx(RxConfig::default().with_fifo_full_threshold(FIFO_THRESHOLD).with_timeout(FIFO_TIMEOUT));
-    let uart = Uart::new(uart, config).expect("the chip supports this UART configuration");
-    let (receiver, sender) = uart.with_tx(tx).with_rx(rx).split();
+    let uart = Uart::new(uart, config).expect("the setting takes only what the chip supports");
+    let (receiver, sender) = uart.with_tx(tx).with_rx(rx).with_rts(rts).split();
 
     // The sender first: the first half to become asynchronous installs the interrupt handler of both.
     let sender = sender.into_async();
     let urgent: SendSpawner = EXECUTOR.init(InterruptExecutor::new(interrupt)).start(PRIORITY);
     urgent.spawn(drain(receiver).expect("spawned once"));
-    spawner.spawn(log_faults().expect("spawned once"));
+    spawner.spawn(log_faults(baud_rate).expect("spawned once"));
     (&RING, sender)
 }
 
@@ -130,8 +140,8 @@ async fn drain(receiver: UartRx<'static, Blocking>) {
                         Err(TryWriteError::Full) => {
                             faults.stalls = faults.stalls.wrapping_add(1);
                             FAULTS.signal(faults);
-                            // The FIFO is all that is left now, and what it cannot hold is lost. That hurts
-                            // one message; overwriting the ring would hurt those that are already complete.
+                            // The FIFO is all that is left now. Without the RTS wire, what it cannot hold is lost.
+                            // That hurts one message; overwriting the ring would hurt those that are complete.
                             RING.write(rest).await
                         }
                     };
@@ -151,7 +161,7 @@ async fn drain(receiver: UartRx<'static, Blocking>) {
 
 /// Logs the faults of the line, without flooding the log.
 #[embassy_executor::task]
-async fn log_faults() {
+async fn log_faults(baud_rate: u32) {
     let mut logged = Faults::default();
     loop {
         let total = FAULTS.wait().await;
@@ -159,7 +169,7 @@ async fn log_faults() {
         if new.garbled > 0 {
             warn!(
                 "serial line: {=u32} garbled characters; check ground, wiring and that both ends run at {=u32} baud",
-                new.garbled, BAUD
+                new.garbled, baud_rate
             );
         }
         if new.overflows > 0 {

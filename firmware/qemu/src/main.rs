@@ -19,9 +19,9 @@ mod uart;
 mod usage;
 
 use embassy_executor::Spawner;
-use hub_core::{Config, Hub, Memory, NoConsole, Platform, Wired};
+use hub_core::{Config, Hub, HubId, Memory, NoConsole, Platform, Start};
 use hub_tcp::TcpDial;
-use static_cell::ConstStaticCell;
+use static_cell::{ConstStaticCell, StaticCell};
 
 use crate::console::Exit;
 use crate::platform::Machine;
@@ -43,15 +43,26 @@ fn main() -> ! {
 
 #[embassy_executor::task]
 async fn run(spawner: Spawner, settings: Settings) -> ! {
-    let platform = Machine::new(settings.seed);
+    static START: StaticCell<Start> = StaticCell::new();
+
+    let platform = Machine::new(settings.seed, settings.has_clock);
     let uart = uart::open();
-    let dial = TcpDial::new(net::start(spawner, platform.seed()), SOCKET.take(), platform::random);
     if let Some(period) = settings.report {
         spawner.spawn(usage::report(period).expect("spawned once"));
     }
 
-    let config = Config { id: settings.id, target: "qemu", broker: settings.broker, ..Config::DEFAULT };
+    let config = Config {
+        id: settings.id,
+        target: "qemu",
+        broker: settings.broker,
+        time_server: settings.time_server,
+        ..Config::DEFAULT
+    };
     let mut flash = flash::open();
+    let mut hub = Hub::new(config, MEMORY.take());
+    let id = HubId::new(&START.init(hub.prepare(&mut flash).await).id).unwrap_or(settings.id);
+    let network = net::start(spawner, platform.seed(), id);
+    let dial = TcpDial::new(network.0, SOCKET.take(), platform::random);
     let console = (NoConsole, NoConsole);
-    Hub::new(config, MEMORY.take()).run(uart, console, dial, Wired, &mut flash, platform).await
+    hub.run(uart, console, dial, network, &mut flash, platform).await
 }

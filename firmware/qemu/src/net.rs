@@ -9,9 +9,11 @@ use core::ptr::NonNull;
 use core::task::Context;
 
 use embassy_executor::Spawner;
-use embassy_net::{Config, Runner, Stack, StackResources};
+use embassy_net::{Ipv4Address, Runner, Stack, StackResources};
 use embassy_net_driver::{Capabilities, Driver, HardwareAddress, LinkState, RxToken, TxToken};
 use embassy_sync::waitqueue::AtomicWaker;
+use hub_core::{AccessPoint, Credentials, DialError, HubId, Network, NetworkStatus, Wired};
+use hub_tcp::{mdns, udp};
 use static_cell::{ConstStaticCell, StaticCell};
 use virtio_drivers::device::net::VirtIONetRaw;
 use virtio_drivers::transport::mmio::{MmioTransport, VirtIOHeader};
@@ -37,23 +39,68 @@ const TRANSMIT: usize = 4;
 const FRAME: usize = 1536;
 /// An Ethernet frame with its header.
 const MTU: usize = 1514;
-/// DHCP, DNS and the session with the broker.
-const SOCKETS: usize = 3;
+/// DHCP, DNS, the session with the broker, mDNS and a question to a time server.
+const SOCKETS: usize = 5;
 
 type Device = VirtIONetRaw<Dma, MmioTransport<'static>, QUEUE>;
 
 static WAKER: AtomicWaker = AtomicWaker::new();
 
-/// Brings the network up, with an address from DHCP some time later. Call once.
-pub fn start(spawner: Spawner, seed: u64) -> Stack<'static> {
+/// Brings the network up for a hub called `id`, with an address from DHCP some time later. Call once.
+pub fn start(spawner: Spawner, seed: u64, id: HubId<'static>) -> Ethernet {
     static CARD: StaticCell<Card> = StaticCell::new();
     static RESOURCES: StaticCell<StackResources<SOCKETS>> = StaticCell::new();
 
     let card = CARD.init(Card::find());
     let resources = RESOURCES.init(StackResources::new());
-    let (stack, runner) = embassy_net::new(card, Config::dhcpv4(Default::default()), resources, seed);
+    let (stack, runner) = embassy_net::new(card, hub_tcp::config(id), resources, seed);
     spawner.spawn(run(runner).expect("spawned once"));
-    stack
+    spawner.spawn(answer_for(stack, id).expect("spawned once"));
+    Ethernet(stack)
+}
+
+/// Answers for the name `<id>.local`.
+#[embassy_executor::task]
+async fn answer_for(stack: Stack<'static>, id: HubId<'static>) -> ! {
+    static MEMORY: ConstStaticCell<mdns::Memory> = ConstStaticCell::new(mdns::Memory::new());
+    let on_conflict = |address| {
+        let (id, address) = (id.as_str(), Ipv4Address::from(address));
+        log::warn!("mdns: {address} is called {id}.local, too; give each hub its own hub.id");
+    };
+    mdns::respond(stack, id, MEMORY.take(), on_conflict).await
+}
+
+/// The network of a machine with a cable.
+#[derive(Clone, Copy)]
+pub struct Ethernet(pub Stack<'static>);
+
+impl Network for Ethernet {
+    fn join(&self, credentials: Option<Credentials<'_>>) {
+        Wired.join(credentials);
+    }
+
+    fn status(&self) -> NetworkStatus {
+        let address = self.0.config_v4().map(|config| config.address.address().octets());
+        NetworkStatus { address, ..Wired.status() }
+    }
+
+    async fn scan(&self, found: &mut dyn FnMut(&AccessPoint<'_>)) -> Result<(), &'static str> {
+        Wired.scan(found).await
+    }
+
+    async fn ask(
+        &self,
+        host: &str,
+        port: u16,
+        question: &[u8],
+        answer: &mut [u8],
+    ) -> Result<usize, DialError> {
+        udp::ask(self.0, host, port, question, answer).await
+    }
+
+    fn gateway(&self) -> Option<[u8; 4]> {
+        Some(self.0.config_v4()?.gateway?.octets())
+    }
 }
 
 #[embassy_executor::task]

@@ -13,12 +13,13 @@ static VOLUME: AtomicU8 = AtomicU8::new(50);
 #[derive(Clone, Copy)]
 pub struct Machine {
     seed: u64,
+    has_clock: bool,
 }
 
 impl Machine {
-    /// A machine with this `seed`, or else with one from the real-time clock.
-    pub fn new(seed: Option<u64>) -> Self {
-        Self { seed: seed.unwrap_or_else(nanoseconds) }
+    /// A machine with this `seed`, or else with one from the real-time clock, which the hub may use if `has_clock`.
+    pub fn new(seed: Option<u64>, has_clock: bool) -> Self {
+        Self { seed: seed.unwrap_or_else(nanoseconds), has_clock }
     }
 }
 
@@ -28,7 +29,7 @@ impl Platform for Machine {
     }
 
     fn wall_clock(&self) -> Option<i64> {
-        (nanoseconds() / 1_000_000_000).try_into().ok()
+        self.has_clock.then(nanoseconds).and_then(|nanoseconds| (nanoseconds / 1_000_000_000).try_into().ok())
     }
 
     fn volume(&self) -> u8 {

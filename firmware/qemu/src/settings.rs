@@ -5,7 +5,7 @@ use core::num::NonZeroU16;
 use core::str::FromStr;
 
 use embassy_time::Duration;
-use hub_core::{Address, Broker, HubId};
+use hub_core::{Address, Broker, Config, HubId};
 use log::LevelFilter;
 use semihosting::experimental::env::{Args, args};
 use static_cell::StaticCell;
@@ -19,6 +19,10 @@ pub struct Settings {
     pub id: HubId<'static>,
     /// `url`, `user`, `password` and `ca`. Default: port 1883 of the machine that runs the emulator.
     pub broker: Broker<'static>,
+    /// `clock`: `off` for a machine that has to be told the time. Default `on`.
+    pub has_clock: bool,
+    /// `time`: the time server. Default `pool.ntp.org`.
+    pub time_server: &'static str,
     /// `seed`: a number, for runs that repeat. Default: another one every time.
     pub seed: Option<u64>,
     /// `log`: the lowest level to show. Default `info`.
@@ -43,7 +47,7 @@ impl Display for SettingsError {
             Self::Unreadable => write!(f, "no command line, or one of more than {COMMAND_LINE} bytes"),
             Self::Unknown(word) => write!(
                 f,
-                "no setting is called `{word}`; known are url, user, password, ca, id, seed, log and report, each as key=value"
+                "no setting is called `{word}`; known are url, user, password, ca, id, clock, time, seed, log and report, each as key=value"
             ),
             Self::Invalid(word) => write!(f, "that value is not possible: `{word}`"),
         }
@@ -59,6 +63,8 @@ impl Settings {
         let mut settings = Self {
             id: const { HubId::new("qemu").unwrap() },
             broker: Broker { url: "mqtt://10.0.2.2", user: "", password: "", ca: "" },
+            has_clock: true,
+            time_server: Config::DEFAULT.time_server,
             seed: None,
             log: LevelFilter::Info,
             report: None,
@@ -74,6 +80,9 @@ impl Settings {
                 "user" => settings.broker.user = value,
                 "password" => settings.broker.password = value,
                 "ca" => settings.broker.ca = value,
+                "clock" if matches!(value, "on" | "off") => settings.has_clock = value == "on",
+                "clock" => return Err(SettingsError::Invalid(word)),
+                "time" => settings.time_server = value,
                 "seed" => settings.seed = Some(parse(word, value)?),
                 "log" => settings.log = parse(word, value)?,
                 "report" => {

@@ -5,15 +5,22 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod config;
+mod dns;
+pub mod mdns;
+pub mod udp;
+
 use core::pin::{Pin, pin};
 
-use embassy_net::dns::DnsQueryType;
+use embassy_net::Stack;
 use embassy_net::tcp::{ConnectError, Error, TcpSocket};
-use embassy_net::{IpAddress, Stack};
 use embassy_time::{Duration, with_timeout};
 use embedded_io_async::{ErrorType, Read, Write};
 use hub_core::{Destination, Dial, DialError, Tls, TlsError, limits};
 use hub_tls::{ALGORITHMS, StreamError, TlsStream, Verifier};
+
+pub use self::config::config;
+use self::dns::resolve;
 
 /// Two segments and a half: enough to keep a home network busy.
 const RECEIVE_BUFFER: usize = 4096;
@@ -67,7 +74,7 @@ impl<'a> TcpDial<'a> {
     }
 
     async fn open(&mut self, to: &Destination<'_>) -> Result<BrokerStream<'_, 'a>, DialError> {
-        let address = self.resolve(to.host).await?;
+        let address = resolve(self.stack, to.host).await?;
         // Connecting would overwrite a reset of the last connection that is not sent yet.
         let _ = with_timeout(RESET_TIMEOUT, self.socket.flush()).await;
         let mut stream = TcpStream { socket: &mut self.socket, waits_for_peer: false };
@@ -94,17 +101,6 @@ impl<'a> TcpDial<'a> {
             Err(StreamError::Io(_)) => Err(DialError::Tls(TlsError::Closed)),
         }
     }
-
-    /// `host` is a name, a `.local` name or an IPv4 address.
-    async fn resolve(&self, host: &str) -> Result<IpAddress, DialError> {
-        let addresses = self.stack.dns_query(host, DnsQueryType::A).await.unwrap_or_default();
-        let has_no_server = || self.stack.config_v4().is_some_and(|config| config.dns_servers.is_empty());
-        match addresses.first() {
-            Some(address) => Ok(*address),
-            None if !host.ends_with(".local") && has_no_server() => Err(DialError::NoNameServer),
-            None => Err(DialError::UnknownHost),
-        }
-    }
 }
 
 impl<'a> Dial for TcpDial<'a> {
@@ -123,7 +119,7 @@ impl<'a> Dial for TcpDial<'a> {
 }
 
 /// An open connection to the broker. Dropping it resets it.
-#[allow(clippy::large_enum_variant, reason = "there is one, and no heap to put the larger one on")]
+#[allow(clippy::large_enum_variant, reason = "there is one, and no heap to put it on")]
 pub enum BrokerStream<'s, 'a> {
     /// As it is.
     Plain(TcpStream<'s, 'a>),

@@ -1,6 +1,7 @@
 //! What tests put around the hub: an MQTT client, a controller, servers and real programs.
 
 pub mod certificate;
+pub mod chrony;
 pub mod client;
 pub mod controller;
 pub mod exchange;
@@ -13,6 +14,7 @@ pub mod result;
 pub mod sdk;
 pub mod search;
 pub mod server;
+pub mod sntp;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -5,7 +5,7 @@ use core::pin::{Pin, pin};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use super::events::Event;
-use super::{Parts, content, settings, turn};
+use super::{Parts, content, settings, time, turn};
 use crate::chat::prompts;
 use crate::conversations::ConversationId;
 use crate::json::{Kind, Overflow, Value, Writer};
@@ -13,10 +13,10 @@ use crate::log::{error, warn};
 use crate::mqtt::{ReplyTo, Topics};
 use crate::platform::Platform;
 use crate::request::{self, Job, Refusal, Request};
-use crate::settings::VOLUME;
+use crate::settings::{TIME_SERVER, VOLUME};
 use crate::store::Store;
 use crate::tool::{self, Format, Name, Registry};
-use crate::tools::Toolbox;
+use crate::tools::{Toolbox, write_now};
 
 /// Writes the reply to a job.
 pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
@@ -80,8 +80,12 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
                 let Toolbox { platform, speaker, .. } = toolbox;
                 speaker.apply(*platform, &mut *store.lock().await, parts.config).await;
             }
+            if core::ptr::eq(setting, &TIME_SERVER) {
+                toolbox.clock.want();
+            }
         }
         Request::ConfigGet => toolbox.speaker.keep_now(store).await,
+        Request::TimeSet => time::set(request, toolbox.clock)?,
         _ => {}
     }
     let mut writer = Writer::new(reply);
@@ -106,6 +110,7 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
                 request::text(request, "conversation")?.ok_or(Refusal::NotText("conversation"))?;
             writer.field("cancelled", parts.conversations.cancel(&id));
         }
+        Request::TimeSet => drop(write_now(toolbox, &mut writer).await),
         Request::Chat | Request::Transcript => {}
         Request::ContentPut | Request::ContentDelete | Request::ConfigSet => {}
     }

@@ -15,11 +15,12 @@ mod info;
 mod publisher;
 mod session;
 mod settings;
+mod time;
 mod turn;
 
 use core::pin::pin;
 
-use embassy_futures::join::{join_array, join5};
+use embassy_futures::join::{join, join_array, join5};
 use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
 use embassy_time::Timer;
@@ -29,6 +30,7 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use self::events::Events;
 use self::identity::Identity;
 pub use self::info::LIMITS;
+use crate::clock::Clock;
 use crate::config::Config;
 use crate::conversations::Conversations;
 use crate::link::{self, Port, Status};
@@ -208,8 +210,16 @@ impl<'a> Hub<'a> {
         let restart = Signal::new();
         let store = Mutex::new(store);
         let questions = parts.questions;
-        let toolbox =
-            &Toolbox { platform: &platform, store: &store, port, questions, speaker, restart: &restart };
+        let toolbox = &Toolbox {
+            config,
+            platform: &platform,
+            clock: &Clock::new(),
+            store: &store,
+            port,
+            questions,
+            speaker,
+            restart: &restart,
+        };
         let (rx, tx) = uart;
         let Parts { registry, notices, .. } = *parts;
         let hint = config.controller_hint;
@@ -218,13 +228,15 @@ impl<'a> Hub<'a> {
         let serve = |index| {
             parts.slots.serve(index, async |job: &mut Job| dispatch::answer(job, parts, toolbox).await)
         };
-        let now = || platform.wall_clock();
+        let now = || Some(toolbox.now()?.unix_seconds);
         // Pinned one by one where they stay: moved, all of them would cross the stack.
         let session = pin!(session::run(mqtt, &mut dial, seed, &now, parts));
         let link = pin!(link::run(rx, tx, &resources));
         let jobs: [_; limits::JOBS] = [pin!(serve(0)), pin!(serve(1)), pin!(serve(2)), pin!(serve(3))];
         let _ = console;
-        join5(session, link, join_array(jobs), speaker.keep(&store), restart_when_asked(toolbox)).await.0
+        let time = pin!(time::keep(&network, parts, toolbox));
+        let keeping = join(speaker.keep(&store), time);
+        join5(session, link, join_array(jobs), keeping, restart_when_asked(toolbox)).await.0
     }
 }
 

@@ -50,6 +50,7 @@ requests! {
     ConfigGet "config/get" "reads settings."
     ConfigSet "config/set" "changes a setting."
     ConfigList "config/list" "lists the settings there are."
+    TimeSet "time/set" "sets the time, where no time server answers."
 }
 
 impl Request {

@@ -66,6 +66,8 @@ pub enum Refusal {
     RuleName,
     /// The rule is too long.
     LongRule,
+    /// What is said to be the time cannot be.
+    NotATime,
     /// The store failed.
     Store(StoreError),
     /// The reply does not fit.
@@ -175,6 +177,9 @@ impl fmt::Display for Refusal {
             Self::LongRule => {
                 write!(f, "The rule is longer than {} bytes; shorten its prompt", limits::RULE)
             }
+            Self::NotATime => f.write_str(
+                "'unix_seconds' must be the time: a whole number of seconds since 1970, in one of the years 2025 to 2099",
+            ),
             Self::Store(error) => write!(f, "Store: {error}"),
             Self::TooLarge(size) => {
                 write!(f, "The request has {size} bytes; at most {} are possible", limits::REQUEST)

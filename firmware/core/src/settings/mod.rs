@@ -20,6 +20,7 @@ use crate::limits;
 use crate::log::warn;
 use crate::store::{Key, Scope, Section, Store, StoreError};
 use crate::text;
+use crate::zone::{UnknownZone, Zone};
 
 /// One setting.
 pub struct Setting {
@@ -60,6 +61,8 @@ pub enum SettingKind {
     WifiPassword,
     /// The [address](Address) of a broker.
     Address,
+    /// A [time zone](Zone).
+    Zone,
     /// A [certificate], or nothing.
     Certificate,
     /// A [response rule](crate::chat::rule), as JSON. A family: each name after `rule.` is a setting of its own.
@@ -76,6 +79,8 @@ pub enum SettingError {
     Kind(SettingKind),
     /// It has more than this many bytes.
     Long(usize),
+    /// It is no time zone.
+    Zone(UnknownZone),
     /// The store does not take it.
     Store(StoreError),
 }
@@ -84,6 +89,7 @@ impl Display for SettingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Kind(kind) => write!(f, "must be {kind}"),
+            Self::Zone(unknown) => write!(f, "must be {}{unknown}", SettingKind::Zone),
             Self::Long(most) => write!(f, "is too long; at most {most} bytes are possible"),
             Self::Store(error) => write!(f, "cannot be kept: {error}"),
         }
@@ -105,6 +111,9 @@ impl Display for SettingKind {
                 "a string of 8 to 63 characters or 64 hexadecimal digits, or empty for an open network",
             ),
             Self::Address => f.write_str("a string like mqtt://HOST, mqtt://HOST:PORT or mqtts://HOST"),
+            Self::Zone => {
+                f.write_str("a time zone like Europe/Berlin, or a rule like CET-1CEST,M3.5.0,M10.5.0/3")
+            }
             Self::Certificate => {
                 write!(f, "a string with one certificate of at most {} bytes, in PEM", limits::CERTIFICATE)
             }
@@ -183,6 +192,11 @@ impl Setting {
             }
             SettingKind::Pin if value.as_text().is_some_and(|text| text == *"") => SettingText::new(),
             SettingKind::Whole(..) | SettingKind::Pin => return Err(wrong),
+            SettingKind::Zone => {
+                let text: SettingText = value.as_text().and_then(|text| text.decode()).ok_or(wrong)?;
+                let zone = Zone::find(&text).map_err(SettingError::Zone)?;
+                if zone.name.is_empty() { text } else { text::clip(&zone.name) }
+            }
             _ => value.as_text().ok_or(wrong)?.decode().ok_or(SettingError::Long(limits::SETTING))?,
         };
         self.suits(&text).map(|()| text)
@@ -217,7 +231,8 @@ impl Setting {
             SettingKind::Group => {
                 return Section::Flags(Scope::Project(text)).check().map_err(SettingError::Store);
             }
-            SettingKind::Text | SettingKind::Rule => true,
+            // A zone was looked up when it was set.
+            SettingKind::Text | SettingKind::Rule | SettingKind::Zone => true,
         };
         if is_right { Ok(()) } else { Err(SettingError::Kind(self.kind)) }
     }
@@ -245,7 +260,7 @@ impl Setting {
                 SettingKind::HubId => ("string", Some(limits::HUB_ID)),
                 SettingKind::Short(most) => ("string", Some(most)),
                 SettingKind::WifiPassword => ("string", Some(limits::WIFI_PASSWORD)),
-                SettingKind::Address => ("string", Some(limits::SETTING)),
+                SettingKind::Address | SettingKind::Zone => ("string", Some(limits::SETTING)),
                 SettingKind::Certificate => ("string", Some(limits::DOCUMENT)),
                 SettingKind::Switch => ("string", None),
                 SettingKind::Whole(..) | SettingKind::Pin => ("integer", None),

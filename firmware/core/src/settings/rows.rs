@@ -82,15 +82,15 @@ rows! {
     /// The time zone.
     TIME_ZONE: Setting {
         key: "time.zone",
-        purpose: "The time zone, like Europe/Berlin",
-        kind: SettingKind::Short(limits::NAME),
+        purpose: "The time zone; daylight saving follows",
+        kind: SettingKind::Zone,
         default: |config| config.time_zone,
         ..Setting::PLAIN
     };
     /// Who is asked for the time.
     TIME_SERVER: Setting {
         key: "time.server",
-        purpose: "Who is asked for the time by SNTP, HOST or HOST:PORT; empty for nobody",
+        purpose: "Who is asked for the time by SNTP, HOST or HOST:PORT, before the router and the broker; empty for nobody at all",
         kind: SettingKind::Short(limits::HOST),
         default: |config| config.time_server,
         ..Setting::PLAIN

@@ -8,8 +8,11 @@ use core::pin::{Pin, pin};
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
+use embassy_time::Instant;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
+use crate::clock::{Clock, Reading};
+use crate::config::Config;
 use crate::json::{Value, Writer};
 use crate::link::Port;
 use crate::platform::Platform;
@@ -17,6 +20,8 @@ use crate::questions::Questions;
 use crate::speaker::Speaker;
 use crate::store::{Builtin, Store};
 use crate::tool::{Answer, Failure, Handlers, Success, Tool};
+
+pub(crate) use self::datetime::write_now;
 
 /// The documents that come with the firmware. A stored one of the same category and name replaces one of these.
 pub const DOCUMENTS: &[Builtin<'static>] = &[
@@ -27,8 +32,12 @@ pub const DOCUMENTS: &[Builtin<'static>] = &[
 
 /// What the handlers use of the hub. `S` is a [`Store`].
 pub struct Toolbox<'a, P, S> {
+    /// What the hub was started with.
+    pub config: &'a Config<'a>,
     /// The machine.
     pub platform: &'a P,
+    /// The time of day, on machines that do not know it themselves.
+    pub clock: &'a Clock,
     /// Flags and documents.
     pub store: &'a Mutex<NoopRawMutex, S>,
     /// The controller.
@@ -39,6 +48,13 @@ pub struct Toolbox<'a, P, S> {
     pub speaker: &'a Speaker,
     /// Signalled to restart the hub once the answer is sent.
     pub restart: &'a Signal<NoopRawMutex, ()>,
+}
+
+impl<P: Platform, S> Toolbox<'_, P, S> {
+    /// What time it is, and who said so.
+    pub fn now(&self) -> Option<Reading> {
+        self.clock.read(self.platform.wall_clock(), Instant::now())
+    }
 }
 
 /// Collects the tools: each name is a module with a `TOOL` and a `run`, in a file of that name or `in` another. Those after

@@ -1,0 +1,4 @@
+mod decade;
+mod generate;
+mod names;
+mod rules;
