@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
@@ -13,6 +12,7 @@ use hub_core::{
 use tokio::sync::Notify;
 
 use crate::boot::BootMemory;
+use crate::clock::unix_seconds;
 use crate::network::BrokerUrl;
 
 /// What a hub is started with. Settings that somebody has set in its flash come first.
@@ -106,7 +106,7 @@ pub async fn run(
         id: HubId::new(&settings.hub_id).expect("a hub id has 1 to 32 letters, digits, '-' and '_'"),
         target: "sim",
         wifi: Credentials { ssid: &settings.wifi.0, password: &settings.wifi.1 },
-        broker: Broker { url: &url, user, password, ca: "" },
+        broker: Broker { url: &url, user, password, ca: &settings.broker.ca.base64 },
         time_zone: system_zone.iana_name().unwrap_or("UTC"),
         tool_prefix: &settings.tool_prefix,
         rule: &settings.rule,
@@ -159,8 +159,7 @@ impl Platform for &Desktop {
     }
 
     fn wall_clock(&self) -> Option<i64> {
-        let now = self.has_clock.then(SystemTime::now)?;
-        now.duration_since(UNIX_EPOCH).ok()?.as_secs().try_into().ok()
+        if self.has_clock { unix_seconds() } else { None }
     }
 
     fn volume(&self) -> u8 {

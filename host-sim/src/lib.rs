@@ -14,6 +14,7 @@ pub mod network;
 pub mod options;
 pub mod random;
 pub mod relay;
+pub mod tls;
 pub mod tty;
 pub mod udp;
 pub mod wifi;

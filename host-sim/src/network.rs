@@ -1,18 +1,21 @@
-//! Where a broker is, and ways to it: over TCP, or in memory to the one in this process.
+//! Where a broker is, and ways to it: over TCP, plain or by TLS, or in memory to the one in this process.
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use embedded_io_adapters::tokio_1::FromTokio;
 use embedded_io_async::{ErrorType, Read, Write};
-use hub_core::limits::DIAL_TIMEOUT;
-use hub_core::{Destination, Dial, DialError};
+use hub_core::limits::{self, DIAL_TIMEOUT};
+use hub_core::settings::certificate;
+use hub_core::{Destination, Dial, DialError, Tls};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::broker::Server;
+use crate::{clock, tls};
 
 /// A way to a broker. Cloning it gives another way to the same one.
 #[derive(Clone, Debug)]
@@ -42,7 +45,10 @@ impl ErrorType for BrokerStream {
 
 impl Read for BrokerStream {
     async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer).await
+        self.0.read(buffer).await.map_err(|error| match tls::is_refusal(&error) {
+            true => io::ErrorKind::PermissionDenied.into(),
+            false => error,
+        })
     }
 }
 
@@ -67,40 +73,76 @@ impl Dial for Network {
     async fn dial(&mut self, to: &Destination<'_>) -> Result<Self::Io<'_>, DialError> {
         Ok(match self {
             Self::Memory(server) => BrokerStream::new(server.connect()),
-            Self::Tcp => BrokerStream::new(connect(to.host, to.port).await?),
+            Self::Tcp => {
+                let connecting = timeout(DIAL_TIMEOUT.into(), connect(to));
+                connecting.await.unwrap_or(Err(DialError::Unreachable))?
+            }
         })
     }
 }
 
-async fn connect(host: &str, port: u16) -> Result<TcpStream, DialError> {
-    let dialling = async {
-        let addresses = tokio::net::lookup_host((host, port)).await.map_err(|_| DialError::UnknownHost)?;
-        let mut failed = DialError::UnknownHost;
-        for address in addresses {
-            match TcpStream::connect(address).await {
-                Ok(stream) => {
-                    // Packets are small, and their sender waits for each.
-                    let _ = stream.set_nodelay(true);
-                    return Ok(stream);
-                }
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => failed = DialError::Refused,
-                Err(_) => failed = DialError::Unreachable,
-            }
+async fn connect(to: &Destination<'_>) -> Result<BrokerStream, DialError> {
+    let stream = connect_tcp(to.host, to.port).await?;
+    // Packets are small, and their sender waits for each.
+    let _ = stream.set_nodelay(true);
+    match to.tls {
+        None => Ok(BrokerStream::new(stream)),
+        Some(tls) => {
+            let stream = tls::open(stream, to.host, tls).await.map_err(DialError::Tls)?;
+            Ok(BrokerStream::new(stream))
         }
-        Err(failed)
-    };
-    timeout(DIAL_TIMEOUT.into(), dialling).await.unwrap_or(Err(DialError::Unreachable))
+    }
 }
 
-/// Where a broker is, written `mqtt://[USER:PASSWORD@]HOST[:PORT]`.
+async fn connect_tcp(host: &str, port: u16) -> Result<TcpStream, DialError> {
+    let addresses = tokio::net::lookup_host((host, port)).await.map_err(|_| DialError::UnknownHost)?;
+    let mut failed = DialError::UnknownHost;
+    for address in addresses {
+        match TcpStream::connect(address).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => failed = DialError::Refused,
+            Err(_) => failed = DialError::Unreachable,
+        }
+    }
+    Err(failed)
+}
+
+/// Where a broker is, written `mqtt://[USER:PASSWORD@]HOST[:PORT]`, or `mqtts://…` for TLS.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BrokerUrl {
     /// Its name or address.
     pub host: String,
-    /// 1883 unless given.
+    /// 1883 unless given, with TLS 8883.
     pub port: u16,
+    /// Whether the connection is encrypted.
+    pub is_tls: bool,
     /// User name and password.
     pub login: Option<(String, String)>,
+    /// The certificate that the broker's is checked with; empty for none.
+    pub ca: Ca,
+}
+
+/// A certificate that is trusted: a CA's, or a broker's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ca {
+    /// As base64 on one line.
+    pub base64: String,
+    der: Vec<u8>,
+}
+
+impl Ca {
+    /// Reads a file in PEM with one certificate.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let name = path.display();
+        let mut text = std::fs::read(path).map_err(|error| format!("{name}: {error}"))?;
+        let base64 = certificate::to_base64(&mut text).ok_or_else(|| {
+            format!("{name} is not one certificate in PEM of at most {} bytes", limits::CERTIFICATE)
+        })?;
+        let base64 = base64.to_owned();
+        let mut der = base64.clone().into_bytes();
+        let der = certificate::to_der(&mut der).unwrap_or_default().to_vec();
+        Ok(Self { base64, der })
+    }
 }
 
 /// Host and port.
@@ -125,28 +167,45 @@ impl fmt::Debug for BrokerUrl {
 impl BrokerUrl {
     /// The broker in this process, where host and port mean nothing.
     pub fn in_memory() -> Self {
-        Self { host: "in-memory".into(), port: 1883, login: None }
+        Self { host: "in-memory".into(), port: 1883, is_tls: false, login: None, ca: Ca::default() }
     }
 
-    /// Host and port, to dial.
+    /// Has the broker's certificate checked with `ca`, which goes with TLS and with nothing else.
+    pub fn trust(&mut self, ca: Option<Ca>) -> Result<(), &'static str> {
+        match ca {
+            None if self.is_tls => {
+                Err("mqtts:// needs --ca FILE: the broker's CA, or its own certificate, in PEM")
+            }
+            Some(_) if !self.is_tls => Err("--ca is for --broker mqtts://…"),
+            ca => {
+                self.ca = ca.unwrap_or_default();
+                Ok(())
+            }
+        }
+    }
+
+    /// What to dial now.
     pub fn destination(&self) -> Destination<'_> {
-        Destination { host: &self.host, port: self.port, tls: None }
+        let tls = self.is_tls.then(|| Tls { trusted: &self.ca.der, now: clock::unix_seconds() });
+        Destination { host: &self.host, port: self.port, tls }
     }
 
     /// The URL without the login.
     pub fn url(&self) -> String {
+        let scheme = if self.is_tls { "mqtts" } else { "mqtt" };
         match self.host.contains(':') {
-            true => format!("mqtt://[{}]:{}", self.host, self.port),
-            false => format!("mqtt://{}:{}", self.host, self.port),
+            true => format!("{scheme}://[{}]:{}", self.host, self.port),
+            false => format!("{scheme}://{}:{}", self.host, self.port),
         }
     }
 
     /// Reads a URL. Not by a URL crate, which wants a password percent-encoded: here it may hold any character.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let rest = match text.split_once("://") {
-            Some(("mqtt", rest)) => rest,
-            Some((scheme, _)) => return Err(format!("only mqtt:// is possible, not {scheme}://")),
-            None => text,
+        let (is_tls, rest) = match text.split_once("://") {
+            Some(("mqtt", rest)) => (false, rest),
+            Some(("mqtts", rest)) => (true, rest),
+            Some((scheme, _)) => return Err(format!("mqtt:// and mqtts:// are possible, not {scheme}://")),
+            None => (false, text),
         };
         let rest = rest.strip_suffix('/').unwrap_or(rest);
         let (login, address) = match rest.rsplit_once('@') {
@@ -170,9 +229,10 @@ impl BrokerUrl {
         }
         let port = match port {
             Some(port) => port.parse().map_err(|_| format!("'{port}' is not a port"))?,
+            None if is_tls => 8883,
             None => 1883,
         };
-        Ok(Self { host: host.into(), port, login })
+        Ok(Self { host: host.into(), port, is_tls, login, ca: Ca::default() })
     }
 }
 
@@ -183,7 +243,8 @@ mod tests {
     #[test]
     fn broker_urls_in_all_their_forms() {
         let url = |host: &str, port, login: Option<(&str, &str)>| {
-            Ok(BrokerUrl { host: host.into(), port, login: login.map(|(u, p)| (u.into(), p.into())) })
+            let login = login.map(|(user, password)| (user.into(), password.into()));
+            Ok(BrokerUrl { host: host.into(), port, login, ..BrokerUrl::in_memory() })
         };
         assert_eq!(BrokerUrl::parse("mqtt://broker.local"), url("broker.local", 1883, None));
         assert_eq!(BrokerUrl::parse("10.0.0.7:1884"), url("10.0.0.7", 1884, None));
@@ -192,5 +253,9 @@ mod tests {
             url("host", 1883, Some(("me", "p@ss:word")))
         );
         assert_eq!(BrokerUrl::parse("mqtt://[::1]:1885"), url("::1", 1885, None));
+        let secure = BrokerUrl::parse("mqtts://broker.local").expect("a URL");
+        assert_eq!((secure.is_tls, secure.port), (true, 8883));
+        assert_eq!(secure.url(), "mqtts://broker.local:8883");
+        assert!(BrokerUrl::parse("https://broker.local").is_err());
     }
 }

@@ -4,6 +4,7 @@ mod boot;
 mod chat;
 mod console;
 mod time;
+mod tls;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
@@ -227,9 +228,13 @@ fn the_firmware_remembers_and_its_tools_keep_to_the_stack() {
 #[test]
 #[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
 fn the_firmware_boots_serves_and_comes_back() {
-    let mut broker = Mosquitto::start();
+    let broker = Mosquitto::start();
     let machine = Machine::start(broker.port, &["report=1"]);
+    boots_serves_and_comes_back(broker, &machine);
+}
 
+/// The story of a day. The machine reports what it uses.
+fn boots_serves_and_comes_back(mut broker: Mosquitto, machine: &Machine) {
     // The controller is one on the real SDK, after some noise on the line.
     let mut line = machine.line();
     let mut hello = String::new();

@@ -2,11 +2,18 @@
 
 use embedded_io_async::Read;
 use hub_tls::TlsError;
+use support::PATIENCE;
 use support::certificate::{Issued, KeyKind, authority};
-use tokio::io::{AsyncWriteExt as _, DuplexStream, duplex};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+use tokio::time::timeout;
 
 use crate::server::*;
 use crate::{Trust, open};
+
+/// Makes a hello of a server's.
+type MakeHello = fn(&Server<'_>) -> Vec<u8>;
+/// Makes a record, or several.
+type MakeRecord = fn(&mut Server<'_>) -> Vec<u8>;
 
 /// A CA, and a broker of its.
 fn certificates() -> (Issued, Issued) {
@@ -138,7 +145,7 @@ async fn only_the_right_messages_in_the_right_order_open_a_session() {
 
 #[tokio::test]
 async fn hellos_that_choose_what_was_not_offered_are_refused() {
-    let hellos: &[(&str, TlsError, fn(&Server<'_>) -> Vec<u8>)] = &[
+    let hellos: &[(&str, TlsError, MakeHello)] = &[
         ("TLS 1.2", TlsError::Version, |server| server.hello_with(&[7; 32], &[1; 32], 0xc02f, &[])),
         ("TLS 1.2 with extensions", TlsError::Version, |server| {
             server.hello_with(&[7; 32], &[], 0xc02b, &[0xff, 1, 0, 1, 0, 0, 23, 0, 0])
@@ -247,7 +254,7 @@ async fn alerts_say_what_the_server_said() {
 /// Records of a handshake that are not what they are to be.
 #[tokio::test]
 async fn odd_records_are_refused() {
-    let records: &[(&str, fn(&mut Server<'_>) -> Vec<u8>)] = &[
+    let records: &[(&str, MakeRecord)] = &[
         ("no content", |server| server.record_of(vec![])),
         ("only padding", |server| server.record_of(vec![0; 100])),
         ("an empty message", |server| server.record(HANDSHAKE, &[])),
@@ -403,8 +410,22 @@ async fn what_a_session_may_bring() {
 }
 
 #[tokio::test]
+async fn a_server_that_wants_new_keys_of_the_hub_gets_them() {
+    let read = read_from(async |server| {
+        server.seals(HANDSHAKE, &message(KEY_UPDATE, &[1])).await;
+        server.updates_keys();
+        // Five bytes of a message, its type, and the seal.
+        let mut update = [0; 5 + 5 + 1 + 16];
+        server.stream.read_exact(&mut update).await.expect("the hub's update");
+        assert_eq!(update[..5], [DATA, 3, 3, 0, 22]);
+        server.seals(DATA, b"thanks").await;
+    });
+    assert_eq!(timeout(PATIENCE, read).await, Ok(Ok(b"thanks".into())));
+}
+
+#[tokio::test]
 async fn what_a_session_may_not_bring() {
-    let records: &[(&str, fn(&mut Server<'_>) -> Vec<u8>)] = &[
+    let records: &[(&str, MakeRecord)] = &[
         ("no content", |server| server.record_of(vec![])),
         ("only padding", |server| server.record_of(vec![0; 100])),
         ("an empty message", |server| server.record(HANDSHAKE, &[])),

@@ -1,6 +1,7 @@
 //! The TLS of a board, on the desktop: against servers by other hands, against a hostile one, and with the judgement of
 //! another implementation on the same certificates.
 
+mod desktop;
 mod dropped;
 mod hostile;
 mod server;

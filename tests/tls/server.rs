@@ -122,8 +122,7 @@ impl<'a> Server<'a> {
 
     /// An honest hello.
     pub fn hello(&self) -> Vec<u8> {
-        let share = [&[0, 51][..], &vector(2, &[&[0, 0x17], &*vector(2, &self.share)].concat())].concat();
-        self.hello_with(&[7; 32], &[], 0x1301, &[&[0, 43, 0, 2, 3, 4], &*share].concat())
+        self.hello_with(&[7; 32], &[], 0x1301, &[&[0, 43, 0, 2, 3, 4], &*self.share()].concat())
     }
 
     /// The extension with the server's half of the key exchange.

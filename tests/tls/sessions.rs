@@ -17,7 +17,11 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::{NOW, Trust, echo, open};
 
-fn server_config(issued: &Issued, versions: &[&'static rustls::SupportedProtocolVersion]) -> ServerConfig {
+/// A server by rustls with this certificate.
+pub fn server_config(
+    issued: &Issued,
+    versions: &[&'static rustls::SupportedProtocolVersion],
+) -> ServerConfig {
     let key = PrivateKeyDer::try_from(issued.key.serialize_der()).expect("a key");
     let key = any_supported_type(&key).expect("a key");
     // Unchecked: also of version 1.

@@ -101,6 +101,6 @@ pub mod zone;
 pub use config::{Address, Broker, Config, DEFAULT_TOOL_PREFIX, HubId, SERIAL_HINT};
 pub use hub::{Hub, Memory, Start};
 pub use platform::{
-    AccessPoint, Credentials, Destination, Dial, DialError, Network, NetworkState, NetworkStatus, NoConsole,
-    Pattern, Platform, Tls, TlsError, Usage, Wired,
+    AccessPoint, CertificateRole, Credentials, Destination, Dial, DialError, Network, NetworkState,
+    NetworkStatus, NoConsole, Pattern, Platform, Tls, TlsError, Usage, Wired,
 };

@@ -10,6 +10,8 @@ mod dns;
 pub mod mdns;
 pub mod udp;
 
+use core::pin::{Pin, pin};
+
 use embassy_net::Stack;
 use embassy_net::tcp::{ConnectError, Error, TcpSocket};
 use embassy_time::{Duration, with_timeout};
@@ -87,7 +89,10 @@ impl<'a> TcpDial<'a> {
         let verifier = Verifier { host: to.host, trusted, now, algorithms: ALGORITHMS };
         // So that the broker hears why it is refused before the connection is reset.
         stream.waits_for_peer = true;
-        match TlsStream::open(stream, self.tls, verifier, self.random).await {
+        // Behind a pointer, so that its stack is in use only while hands are shaken.
+        let opening: Pin<&mut dyn Future<Output = _>> =
+            pin!(TlsStream::open(stream, self.tls, verifier, self.random));
+        match opening.await {
             Ok(mut stream) => {
                 stream.stream().waits_for_peer = false;
                 Ok(BrokerStream::Tls(stream))

@@ -16,8 +16,8 @@ pub struct Certificate<'a> {
     pub not_before: i64,
     /// The last second.
     pub not_after: i64,
-    /// Its key with the algorithm: a `SubjectPublicKeyInfo` without its outermost header.
-    pub key_info: &'a [u8],
+    /// Its key with the algorithm: a `SubjectPublicKeyInfo`, in DER.
+    pub key_der: &'a [u8],
     /// Whether it is of X.509 version 1, which has no names but the subject.
     pub is_version_1: bool,
     /// Whether its signature is one that the hub can check.
@@ -59,15 +59,17 @@ impl<'a> Certificate<'a> {
         let not_before = read_time(&mut validity)?;
         let not_after = read_time(&mut validity)?;
         let subject = body.der(SEQUENCE)?.0;
-        let key_info = body.der(SEQUENCE)?.0;
+        let key_and_rest = body.0;
+        body.der(SEQUENCE)?;
+        let key_der = key_and_rest.get(..key_and_rest.len() - body.0.len())?;
         let is_signature_supported =
             signature == &*alg_id::ECDSA_SHA256 || signature == &*alg_id::RSA_PKCS1_SHA256;
-        Some(Self { issuer, subject, not_before, not_after, key_info, is_version_1, is_signature_supported })
+        Some(Self { issuer, subject, not_before, not_after, key_der, is_version_1, is_signature_supported })
     }
 
     /// Its key, if it is one that the hub can use.
     pub fn key(&self) -> Option<PublicKey<'a>> {
-        let mut info = Reader(self.key_info);
+        let mut info = Reader(self.key_der).der(SEQUENCE)?;
         let algorithm = info.der(SEQUENCE)?.0;
         // No bit of its last byte is unused.
         let key = info.der(BIT_STRING)?.0.strip_prefix(&[0])?;

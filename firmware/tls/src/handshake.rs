@@ -3,8 +3,9 @@
 //! Each message has one place. Whoever leaves out the certificate or the proof of its key gets nowhere, since the
 //! message that follows is not the one that is due.
 
-use p256::elliptic_curve::sec1::ToSec1Point;
-use p256::{PublicKey, SecretKey};
+use p256::SecretKey;
+use p256::ecdh::diffie_hellman;
+use p256::elliptic_curve::point::AffineCoordinates;
 use rustls_pki_types::CertificateDer;
 use sha2::{Digest, Sha256};
 
@@ -13,7 +14,7 @@ use crate::hello;
 use crate::keys::{self, HandshakeSecret, Hash, TrafficKeys};
 use crate::reader::Reader;
 use crate::record::{HANDSHAKE, Incoming, Outgoing};
-use crate::signature::LeafKey;
+use crate::signature::{LeafKey, point};
 use crate::verifier::Verifier;
 use crate::{CertificateRole, TlsError};
 
@@ -73,9 +74,8 @@ impl<'a> Handshake<'a> {
             }
         };
         random(&mut number);
-        let share = key.public_key().to_sec1_point(false);
-        let share = share.as_bytes().try_into().map_err(|_| TlsError::Protocol)?;
-        hello::write(outgoing, verifier.host, &number, share)?;
+        let public = key.public_key();
+        hello::write(outgoing, verifier.host, &number, &public.as_affine().x(), &public.as_affine().y())?;
         let mut transcript = Sha256::new();
         transcript.update(outgoing.content());
         outgoing.seal(HANDSHAKE)?;
@@ -110,8 +110,8 @@ impl<'a> Handshake<'a> {
         let kind = *kind;
         match (self.due, kind) {
             (Due::ServerHello, SERVER_HELLO) => {
-                let share = PublicKey::from_sec1_bytes(hello::read(body)?).map_err(|_| TlsError::Protocol)?;
-                let shared = self.key.diffie_hellman(&share);
+                let share = point(hello::read(body)?).ok_or(TlsError::Protocol)?;
+                let shared = diffie_hellman(self.key.to_nonzero_scalar(), share);
                 self.secret = HandshakeSecret::new(&(*shared.raw_secret_bytes()).into());
                 self.due = Due::EncryptedExtensions;
             }

@@ -1,13 +1,10 @@
 //! The two hellos: what the hub offers, and what the broker chose of it.
 
-use core::net::IpAddr;
+use rustls_pki_types::ServerName;
 
 use crate::TlsError;
 use crate::reader::Reader;
 use crate::record::Outgoing;
-
-/// A public key for the exchange: a point on P-256, uncompressed.
-pub(crate) type Share = [u8; 65];
 
 pub(crate) const CLIENT_HELLO: u8 = 1;
 
@@ -32,24 +29,25 @@ const OFFER: [u8; 7] = [0, 0, 2, 0x13, 0x01, 1, 0];
 
 /// The extensions that are always the same: TLS 1.3; ECDSA on P-256, RSA-PSS and, in certificates, RSA as of old, each
 /// with SHA-256; P-256; and the beginning of the key share.
-const EXTENSIONS: [u8; 35] = [
+const EXTENSIONS: [u8; 38] = [
     0, 43, 0, 3, 2, 3, 4, //
     0, 13, 0, 8, 0, 6, 4, 3, 8, 4, 4, 1, //
     0, 10, 0, 4, 0, 2, 0, 0x17, //
-    0, 51, 0, 71, 0, 69, 0, 0x17, //
+    0, 51, 0, 71, 0, 69, 0, 0x17, 0, 65, 4, //
 ];
 
-/// Adds the client's hello to `outgoing`.
+/// Adds the client's hello to `outgoing`, with the point (`x`, `y`) as its half of the key exchange.
 pub(crate) fn write(
     outgoing: &mut Outgoing<'_>,
     host: &str,
     random: &[u8; 32],
-    share: &Share,
+    x: &[u8],
+    y: &[u8],
 ) -> Result<(), TlsError> {
     // An address is not sent as a name.
-    let name = if host.parse::<IpAddr>().is_ok() { "" } else { host };
+    let name = if matches!(ServerName::try_from(host), Ok(ServerName::DnsName(_))) { host } else { "" };
     let name_extension = if name.is_empty() { 0 } else { 9 + name.len() };
-    let extensions = EXTENSIONS.len() + 2 + share.len() + name_extension;
+    let extensions = EXTENSIONS.len() + x.len() + y.len() + name_extension;
     let body = 2 + random.len() + OFFER.len() + 2 + extensions;
     let number = |number: usize| (number as u16).to_be_bytes();
     outgoing.append_all(&[CLIENT_HELLO, 0])?;
@@ -59,8 +57,8 @@ pub(crate) fn write(
     outgoing.append_all(&OFFER)?;
     outgoing.append_all(&number(extensions))?;
     outgoing.append_all(&EXTENSIONS)?;
-    outgoing.append_all(&number(share.len()))?;
-    outgoing.append_all(share)?;
+    outgoing.append_all(x)?;
+    outgoing.append_all(y)?;
     if !name.is_empty() {
         outgoing.append_all(&number(SERVER_NAME))?;
         outgoing.append_all(&number(name.len() + 5))?;
@@ -73,7 +71,7 @@ pub(crate) fn write(
 }
 
 /// Reads the server's hello: its half of the key exchange.
-pub(crate) fn read(body: &[u8]) -> Result<&Share, TlsError> {
+pub(crate) fn read(body: &[u8]) -> Result<&[u8; 65], TlsError> {
     let hello = ServerHello::parse(Reader(body)).ok_or(TlsError::Protocol)?;
     if hello.version != TLS_1_3 {
         return Err(TlsError::Version);
@@ -89,7 +87,7 @@ struct ServerHello<'a> {
     /// The length of the session's id, the suite and the compression.
     chosen: (usize, usize, usize),
     version: usize,
-    share: Option<&'a Share>,
+    share: Option<&'a [u8; 65]>,
 }
 
 impl<'a> ServerHello<'a> {

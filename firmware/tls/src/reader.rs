@@ -31,16 +31,17 @@ impl<'a> Reader<'a> {
         Some((self.number(2)?, self.vector(2)?))
     }
 
-    /// One value of ASN.1's DER, which has to be of the type `tag`.
+    /// One value of ASN.1's DER, which has to be of the type `tag`. Its length is in the shortest form.
     pub(crate) fn der(&mut self, tag: u8) -> Option<Reader<'a>> {
         if self.number(1)? != usize::from(tag) {
             return None;
         }
-        match self.number(1)? {
-            length @ 0..=0x7f => self.take(length).map(Reader),
-            0x81 => self.vector(1),
-            0x82 => self.vector(2),
-            _ => None,
-        }
+        let (content, shortest) = match self.number(1)? {
+            length @ 0..=0x7f => (Reader(self.take(length)?), 0),
+            0x81 => (self.vector(1)?, 0x80),
+            0x82 => (self.vector(2)?, 0x100),
+            _ => return None,
+        };
+        (content.0.len() >= shortest).then_some(content)
     }
 }

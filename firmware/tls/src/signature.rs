@@ -1,11 +1,14 @@
 //! The signatures that the hub can check: ECDSA on P-256 and RSA, with SHA-256.
 
+use p256::AffinePoint;
 use p256::ecdsa::signature::Verifier as _;
 use p256::ecdsa::{Signature, VerifyingKey};
+use p256::elliptic_curve::point::AffineCoordinates;
 use rustls_pki_types::{AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm, alg_id};
 
 use crate::TlsError;
 use crate::certificate::PublicKey;
+use crate::reader::Reader;
 use crate::rsa::{self, Padding};
 
 /// The signatures of certificates that the hub can check.
@@ -41,9 +44,32 @@ impl SignatureVerificationAlgorithm for Algorithm {
     }
 }
 
+/// A point on P-256, uncompressed, as TLS has it. What also reads the other forms is 3 KB larger.
+pub(crate) fn point(bytes: &[u8]) -> Option<AffinePoint> {
+    let (x, y) = bytes.strip_prefix(&[4])?.split_first_chunk::<32>()?;
+    let y: &[u8; 32] = y.try_into().ok()?;
+    AffinePoint::from_coordinates(&(*x).into(), &(*y).into()).into()
+}
+
 fn is_ecdsa_p256(key: &[u8], message: &[u8], signature: &[u8]) -> Option<()> {
-    let key = VerifyingKey::from_sec1_bytes(key).ok()?;
-    key.verify(message, &Signature::from_der(signature).ok()?).ok()
+    let key = VerifyingKey::from_affine(point(key)?).ok()?;
+    let mut signature = Reader(signature);
+    let mut numbers = signature.der(0x30)?;
+    let (r, s) = (scalar(&mut numbers)?, scalar(&mut numbers)?);
+    (numbers.is_empty() && signature.is_empty()).then_some(())?;
+    key.verify(message, &Signature::from_scalars(r, s).ok()?).ok()
+}
+
+/// A number of a signature: positive, in its shortest form, of at most 32 bytes.
+fn scalar(numbers: &mut Reader<'_>) -> Option<[u8; 32]> {
+    let digits = match numbers.der(2)?.0 {
+        [0, rest @ ..] if rest.first().is_some_and(|digit| *digit >= 0x80) => rest,
+        digits @ [1..=0x7f, ..] => digits,
+        _ => return None,
+    };
+    let mut scalar = [0; 32];
+    scalar.get_mut(32usize.checked_sub(digits.len())?..)?.copy_from_slice(digits);
+    Some(scalar)
 }
 
 /// The longest key: RSA with 4096 bits.

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 
 /// The options that a file may hold.
-pub(super) const MEMBERS: [&str; 9] =
-    ["hub_id", "broker", "listen", "link", "console", "llm", "llm_url", "search_url", "state"];
+pub(super) const MEMBERS: [&str; 10] =
+    ["hub_id", "broker", "ca", "listen", "link", "console", "llm", "llm_url", "search_url", "state"];
 
 /// The members of a file, by the names of their options. The error names the file.
 pub(super) fn read(path: &Path) -> Result<Vec<(&'static str, String)>, String> {

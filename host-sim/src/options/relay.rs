@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use lexopt::prelude::*;
 
 use super::{Parsed, login, read, value};
-use crate::network::BrokerUrl;
+use crate::network::{BrokerUrl, Ca};
 use crate::relay::{Endpoint, Model, Models, Provider, ProviderExt as _, SearchUrl, Settings};
 
 const HELP: &str = "\
@@ -14,8 +14,9 @@ service, and answers. Any number of relays share the work.
 
 Usage: cargo relay [OPTIONS]
 
-  --broker URL         the hubs' broker: mqtt://[USER:PASSWORD@]HOST[:PORT], mqtt://127.0.0.1 without it. The login can
-                       also be in HEARTHWAVE_BROKER_USER and HEARTHWAVE_BROKER_PASSWORD
+  --broker URL         the hubs' broker: mqtt://[USER:PASSWORD@]HOST[:PORT], mqtt://127.0.0.1 without it, or mqtts://…
+                       for TLS. The login can also be in HEARTHWAVE_BROKER_USER and HEARTHWAVE_BROKER_PASSWORD
+  --ca FILE            for mqtts://, whom to trust: the certificate of the broker's CA in PEM, or the broker's own
   --provider PROVIDER  whom to serve: anthropic, openai, ollama; may be given several times. Without it, those whose
                        key is in the environment or whose address is given. demo is a small grammar that needs no network
                        and answers in the place of all others
@@ -45,10 +46,12 @@ pub fn parse(
     settings.broker.host = "127.0.0.1".into();
     let mut providers = Vec::new();
     let mut has_demo = false;
+    let mut ca = None;
     let mut urls: Vec<GivenUrl> = Vec::new();
     let text = read(arguments, HELP, |name, parser| {
         match name {
             "broker" => settings.broker = value(parser, name, BrokerUrl::parse)?,
+            "ca" => ca = Some(value(parser, name, |path| Ca::read(path.as_ref()))?),
             "provider" => match parser.value()?.parse_with(provider)? {
                 Some(service) => providers.push(service),
                 None => has_demo = true,
@@ -63,6 +66,7 @@ pub fn parse(
     if let Some(text) = text {
         return Ok(Parsed::Print(text));
     }
+    settings.broker.trust(ca)?;
     settings.broker.login = settings.broker.login.or_else(|| login(variable));
     settings.models = models(providers, has_demo, urls, variable)?;
     Ok(Parsed::Run(settings))
@@ -207,7 +211,7 @@ mod tests {
             (&["--url", "http://h"], &KEYS, "say whose it is"),
             (&["--provider", "ollama", "--url", "openai=http://h"], &KEYS, "add --provider openai"),
             (&["--url", "openai=h"], &[], "http://"),
-            (&["--broker", "mqtts://me:s3cret@h"], &KEYS, "--broker: only mqtt://"),
+            (&["--broker", "mqtts://me:s3cret@h"], &KEYS, "needs --ca"),
             (&["--client-id", &long], &KEYS, "64"),
             (&["--client-id", ""], &KEYS, "64"),
             (&["--search-url", "http://h"], &KEYS, "{query}"),

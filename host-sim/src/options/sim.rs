@@ -11,7 +11,7 @@ use super::{Llm, Parsed, config, environment, login, read};
 use crate::console;
 use crate::hub::Settings;
 use crate::link::Spec;
-use crate::network::BrokerUrl;
+use crate::network::{BrokerUrl, Ca};
 use crate::random::random_seed;
 use crate::relay::{self, Endpoint, Model, Models, SearchUrl};
 use crate::wifi;
@@ -32,8 +32,9 @@ Usage: cargo sim [OPTIONS]
   --llm-url URL    where that model is, if not at its usual place
   --search-url URL who searches the web, with {query} where the words go and answers as SearXNG's in JSON:
                    'http://127.0.0.1:8888/search?format=json&q={query}'
-  --broker URL     use this broker instead of the one in the process: mqtt://[USER:PASSWORD@]HOST[:PORT].
-                   The login can also be in HEARTHWAVE_BROKER_USER and HEARTHWAVE_BROKER_PASSWORD
+  --broker URL     use this broker instead of the one in the process: mqtt://[USER:PASSWORD@]HOST[:PORT], or mqtts://…
+                   for TLS. The login can also be in HEARTHWAVE_BROKER_USER and HEARTHWAVE_BROKER_PASSWORD
+  --ca FILE        for mqtts://, whom to trust: the certificate of the broker's CA in PEM, or the broker's own
   --listen ADDR    where the broker in the process listens, like 0.0.0.0:1883. Without it, at
                    127.0.0.1:1883, or at a free port if that is taken
   --link LINK      what is at the far end of the hub's serial line: sim, a simulated controller in this process (the
@@ -45,7 +46,7 @@ Usage: cargo sim [OPTIONS]
                    the hub is told is forgotten when it ends. What was typed is kept beside it, in FILE.history
   --hub-id ID      the hub's name in every topic (sim; with --once and --broker, one of its own)
   --config FILE    options from a file: a JSON object like {\"hub_id\":\"attic\",\"llm\":\"none\"} with any of hub_id,
-                   broker, listen, link, console, llm, llm_url, search_url and state. The command line wins
+                   broker, ca, listen, link, console, llm, llm_url, search_url and state. The command line wins
   --help           this text
   --version        the version
 
@@ -60,6 +61,8 @@ pub struct Options {
     pub once: Option<String>,
     /// The broker to use instead of the embedded one.
     pub broker: Option<BrokerUrl>,
+    /// The certificate that the broker's is checked with.
+    pub ca: Option<Ca>,
     /// Where the embedded broker listens.
     pub listen: Option<SocketAddr>,
     /// Which language model answers.
@@ -85,6 +88,7 @@ impl Default for Options {
         Self {
             once: None,
             broker: None,
+            ca: None,
             listen: None,
             llm: Llm::Demo,
             llm_url: None,
@@ -136,6 +140,11 @@ impl Options {
             options.llm = Llm::Elsewhere;
         }
         options.check()?;
+        match &mut options.broker {
+            Some(broker) => broker.trust(options.ca.take())?,
+            None if options.ca.is_some() => return Err("--ca is for --broker mqtts://…".into()),
+            None => {}
+        }
         if options.once.is_some() && options.broker.is_some() && !names.contains(&"hub_id") {
             // A hub that is already there under the usual name would be thrown out.
             options.hub_id = format!("sim-{:04x}", random_seed() & 0xFFFF);
@@ -146,9 +155,16 @@ impl Options {
 
     /// Sets an option by its name in a file. The error never shows the value: a password may be in it.
     fn set(&mut self, name: &str, value: OsString) -> Result<(), String> {
-        if name == "state" {
-            self.state = Some(value.into());
-            return Ok(());
+        match name {
+            "state" => {
+                self.state = Some(value.into());
+                return Ok(());
+            }
+            "ca" => {
+                self.ca = Some(Ca::read(value.as_ref())?);
+                return Ok(());
+            }
+            _ => {}
         }
         let text = value.into_string().map_err(|_| "it is not a text in UTF-8")?;
         match name {
@@ -259,7 +275,9 @@ mod tests {
     #[test]
     fn wrong_arguments_are_named() {
         for (arguments, part) in [
-            (&["--broker", "mqtts://host"][..], "mqtts"),
+            (&["--broker", "mqtts://host"][..], "needs --ca"),
+            (&["--broker", "https://host"], "https"),
+            (&["--ca", "/nowhere.pem", "--broker", "mqtts://host"], "--ca: /nowhere.pem: "),
             (&["--broker", "mqtt://me:s3cret@host:70000"], "70000"),
             (&["--listen", "127.0.0.1:0", "--once", "x"], "--listen"),
             (&["--broker", "mqtt://:1883"], "host is missing"),
@@ -339,7 +357,7 @@ mod tests {
             (r#"{"hub":"x"}"#, "'hub' is unknown"),
             (r#"{"hub_id":7}"#, "'hub_id' must be a text"),
             (r#"{"hub_id":"a/b"}"#, "'hub_id': a hub id has"),
-            (r#"{"broker":"mqtts://me:s3cret@h"}"#, "'broker': only mqtt://"),
+            (r#"{"broker":"https://me:s3cret@h"}"#, "'broker': mqtt:// and mqtts://"),
             ("{", "not JSON"),
         ] {
             let error = with(text, &[]).expect_err("it is wrong");

@@ -66,10 +66,10 @@ pub async fn run(
     if let Some((user, password)) = &broker.login {
         config = config.auth(user, password.as_bytes()).map_err(Unfit)?;
     }
-    let broker = &broker.destination();
     let mut client = Client::new(config, ROLE, settings.seed);
     let mut jobs = Jobs::new(Arc::new(Work::new(settings)));
     loop {
+        let broker = &settings.broker.destination();
         let lost = match tokio::select! {
             biased;
             () = &mut stop => return Ok(()),

@@ -168,6 +168,7 @@ fn value(tag: u8, content: &[u8]) -> Vec<u8> {
     let length = content.len();
     let mut value = match length {
         0..=0x7f => vec![tag, length as u8],
+        0x80..=0xff => vec![tag, 0x81, length as u8],
         _ => vec![tag, 0x82, (length >> 8) as u8, length as u8],
     };
     value.extend_from_slice(content);

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::certificate::Issued;
 use crate::result::assert_reply;
 use crate::{Folder, PATIENCE, unique};
 
@@ -20,6 +21,8 @@ pub type Login = (&'static str, &'static str);
 /// A mosquitto with a folder and a port of its own. It ends with its owner.
 pub struct Mosquitto {
     pub port: u16,
+    /// Where it speaks TLS, if it does.
+    pub tls_port: u16,
     login: Option<Login>,
     process: Option<Child>,
     folder: Folder,
@@ -38,14 +41,44 @@ impl Mosquitto {
 
     /// With further lines of configuration.
     pub fn start_with(login: Option<Login>, further: &str) -> Self {
-        // Somebody else may take the port between its choice and its use.
+        Self::start_by(login, |_, _| further.into())
+    }
+
+    /// One that also speaks TLS, with this certificate and further lines about that.
+    pub fn start_tls(issued: &Issued, further: &str) -> Self {
+        Self::start_by(None, |folder, port| {
+            let (certificate, key) = (folder.join("certificate.pem"), folder.join("key.pem"));
+            fs::write(&certificate, issued.pem()).expect("a file");
+            fs::write(&key, issued.key_pem()).expect("a file");
+            format!(
+                "listener {port} 127.0.0.1\nallow_anonymous true\ncertfile {}\nkeyfile {}\n{further}",
+                certificate.display(),
+                key.display()
+            )
+        })
+    }
+
+    /// The same, but of an older TLS than 1.3.
+    pub fn start_tls_1_2(issued: &Issued) -> Self {
+        let mut mosquitto = Self::start_tls(issued, "");
+        let limit =
+            "openssl_conf = a\n[a]\nssl_conf = b\n[b]\nsystem_default = c\n[c]\nMaxProtocol = TLSv1.2\n";
+        fs::write(mosquitto.folder.0.join("openssl.cnf"), limit).expect("a file");
+        mosquitto.restart();
+        mosquitto
+    }
+
+    /// With the lines that are made of its folder and its port for TLS.
+    fn start_by(login: Option<Login>, further: impl Fn(&Path, u16) -> String) -> Self {
+        // Somebody else may take a port between its choice and its use.
         for _ in 0..5 {
-            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-            let port = listener.local_addr().expect("its number").port();
-            drop(listener);
+            let listeners = [(); 2].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port"));
+            let [port, tls_port] =
+                listeners.each_ref().map(|listener| listener.local_addr().expect("its number").port());
+            drop(listeners);
             let folder = Folder::new("hearthwave-mosquitto");
-            configure(&folder.0, port, login, further);
-            let mut mosquitto = Self { port, login, process: None, folder };
+            configure(&folder.0, port, login, &further(&folder.0, tls_port));
+            let mut mosquitto = Self { port, tls_port, login, process: None, folder };
             if mosquitto.run() {
                 return mosquitto;
             }
@@ -73,6 +106,7 @@ impl Mosquitto {
         let log =
             fs::OpenOptions::new().create(true).append(true).open(self.folder.0.join("log")).expect("a log");
         let mut process = Command::new(program("mosquitto"))
+            .env("OPENSSL_CONF", self.folder.0.join("openssl.cnf"))
             .arg("-c")
             .arg(self.folder.0.join("mosquitto.conf"))
             .stdin(Stdio::null())
@@ -91,6 +125,11 @@ impl Mosquitto {
         let lives = process.try_wait().expect("its state").is_none();
         self.process = Some(process);
         lives
+    }
+
+    /// What it has logged.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.0.join("log")).expect("a log")
     }
 
     /// A client program with what it needs to get in.

@@ -48,9 +48,10 @@ pub(crate) async fn once(network: Network, settings: &Settings, options: &Option
 /// Talks with the person until they quit. Returns the exit status.
 pub(crate) async fn talk(network: Network, settings: &Settings, options: &Options, home: &Home) -> i32 {
     let id = &settings.hub_id;
-    let BrokerUrl { host, port, login } = &settings.broker;
+    let BrokerUrl { host, port, login, is_tls, .. } = &settings.broker;
     let login = login.as_ref().map(|(user, _)| format!(" -u {user} -P PASSWORD")).unwrap_or_default();
-    let address = format!("-V 5 -h {host} -p {port}{login}");
+    let ca = if *is_tls { " --cafile FILE" } else { "" };
+    let address = format!("-V 5 -h {host} -p {port}{ca}{login}");
     eprintln!(
         "Hearthwave {} in simulation\n\
          \n  hub         {id}\n  broker      {host}:{port}{}\n  controller  {}\n  model       {}\n\
