@@ -3,10 +3,14 @@
 //! The serial lines need no trait of ours (`embedded_io_async::Read` and `Write`), nor does time
 //! (`embassy-time`, whose driver the binary links).
 
+mod tls;
+
 use core::convert::Infallible;
 use core::fmt;
 
 use embedded_io_async::{ErrorType, Read, Write};
+
+pub use self::tls::{CertificateRole, TlsError};
 
 /// Where the broker is, and how to know that it is the right one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,14 +92,6 @@ pub enum DialError {
     Tls(TlsError),
 }
 
-/// Why a connection cannot be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum TlsError {
-    /// This machine cannot do TLS.
-    Unsupported,
-}
-
 impl DialError {
     /// The error in words, with what to check.
     pub const fn text(self) -> &'static str {
@@ -105,15 +101,6 @@ impl DialError {
             Self::Refused => "nothing listens there; check the port and that the broker runs",
             Self::Unreachable => "no answer from that address; check it, and that both are on one network",
             Self::Tls(error) => error.text(),
-        }
-    }
-}
-
-impl TlsError {
-    /// The error in words, with what to check.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::Unsupported => "this hub cannot do TLS; use mqtt://",
         }
     }
 }

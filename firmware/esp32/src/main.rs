@@ -113,7 +113,7 @@ async fn main(spawner: Spawner) -> ! {
 
     let pins = (board.GPIO6, board.GPIO7, board.GPIO10);
     let line = uart::open(spawner, board.UART1, pins, board.FROM_CPU_INTR1, start.baud_rate);
-    let dial = TcpDial::new(net.stack, SOCKET.take());
+    let dial = TcpDial::new(net.stack, SOCKET.take(), platform::random);
     framed(pin!(hub.run(line, console, dial, net, &mut flash, chip))).await
 }
 

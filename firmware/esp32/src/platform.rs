@@ -70,3 +70,8 @@ impl Platform for Chip {
         boot::with(Record::settled);
     }
 }
+
+/// Fills `buffer` with numbers that nobody can guess, while the radio is on: its noise is where they come from.
+pub fn random(buffer: &mut [u8]) {
+    Rng::new().read(buffer);
+}

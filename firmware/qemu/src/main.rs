@@ -45,7 +45,7 @@ fn main() -> ! {
 async fn run(spawner: Spawner, settings: Settings) -> ! {
     let platform = Machine::new(settings.seed);
     let uart = uart::open();
-    let dial = TcpDial::new(net::start(spawner, platform.seed()), SOCKET.take());
+    let dial = TcpDial::new(net::start(spawner, platform.seed()), SOCKET.take(), platform::random);
     if let Some(period) = settings.report {
         spawner.spawn(usage::report(period).expect("spawned once"));
     }

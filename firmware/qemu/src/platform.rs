@@ -44,6 +44,19 @@ impl Platform for Machine {
     }
 }
 
+/// Fills `buffer` with numbers that differ from run to run. Whoever knows when it ran can guess them, which is all the same
+/// to a machine that is there for tests.
+pub fn random(buffer: &mut [u8]) {
+    for chunk in buffer.chunks_mut(8) {
+        // SplitMix64.
+        let mut number = nanoseconds().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let bytes = (number ^ number >> 31).to_be_bytes();
+        chunk.iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
+    }
+}
+
 /// Nanoseconds since 1970.
 fn nanoseconds() -> u64 {
     const CLOCK: *const u32 = 0x10_1000 as *const u32;

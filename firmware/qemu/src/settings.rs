@@ -10,14 +10,14 @@ use log::LevelFilter;
 use semihosting::experimental::env::{Args, args};
 use static_cell::StaticCell;
 
-/// The longest command line.
-const COMMAND_LINE: usize = 512;
+/// The longest command line. A certificate may be in it.
+const COMMAND_LINE: usize = 4096;
 
 /// The settings.
 pub struct Settings {
     /// `id`: the hub's name. Default `qemu`.
     pub id: HubId<'static>,
-    /// `url`, `user` and `password`. Default: port 1883 of the machine that runs the emulator.
+    /// `url`, `user`, `password` and `ca`. Default: port 1883 of the machine that runs the emulator.
     pub broker: Broker<'static>,
     /// `seed`: a number, for runs that repeat. Default: another one every time.
     pub seed: Option<u64>,
@@ -43,7 +43,7 @@ impl Display for SettingsError {
             Self::Unreadable => write!(f, "no command line, or one of more than {COMMAND_LINE} bytes"),
             Self::Unknown(word) => write!(
                 f,
-                "no setting is called `{word}`; known are url, user, password, id, seed, log and report, each as key=value"
+                "no setting is called `{word}`; known are url, user, password, ca, id, seed, log and report, each as key=value"
             ),
             Self::Invalid(word) => write!(f, "that value is not possible: `{word}`"),
         }
@@ -73,6 +73,7 @@ impl Settings {
                 "url" => settings.broker.url = value,
                 "user" => settings.broker.user = value,
                 "password" => settings.broker.password = value,
+                "ca" => settings.broker.ca = value,
                 "seed" => settings.seed = Some(parse(word, value)?),
                 "log" => settings.log = parse(word, value)?,
                 "report" => {

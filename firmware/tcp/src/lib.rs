@@ -1,4 +1,4 @@
-//! TCP connections to the broker on an `embassy-net` stack: DNS, and one socket that is reused.
+//! Connections to the broker on an `embassy-net` stack, plain and by TLS: DNS, and one socket that is reused.
 //!
 //! The socket stays in the stack, so that a dropped connection can still send its reset: the broker then notices at once,
 //! not at its keepalive, and has closed the old connection before the new one opens.
@@ -10,7 +10,8 @@ use embassy_net::tcp::{ConnectError, Error, TcpSocket};
 use embassy_net::{IpAddress, Stack};
 use embassy_time::{Duration, with_timeout};
 use embedded_io_async::{ErrorType, Read, Write};
-use hub_core::{Destination, Dial, DialError, TlsError, limits};
+use hub_core::{Destination, Dial, DialError, Tls, TlsError, limits};
+use hub_tls::{ALGORITHMS, StreamError, TlsStream, Verifier};
 
 /// Two segments and a half: enough to keep a home network busy.
 const RECEIVE_BUFFER: usize = 4096;
@@ -24,16 +25,17 @@ const TRANSMIT_TIMEOUT: Duration = Duration::from_secs(limits::MQTT_KEEPALIVE as
 /// To send the reset of the last connection.
 const RESET_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The memory of a dialler's socket. All zeros when new: keep it in a `static`.
+/// The memory of a dialler's socket, and of TLS on it. All zeros when new: keep it in a `static`.
 pub struct Memory {
     receive: [u8; RECEIVE_BUFFER],
     send: [u8; SEND_BUFFER],
+    tls: hub_tls::Memory,
 }
 
 impl Memory {
     /// Empty.
     pub const fn new() -> Self {
-        Self { receive: [0; RECEIVE_BUFFER], send: [0; SEND_BUFFER] }
+        Self { receive: [0; RECEIVE_BUFFER], send: [0; SEND_BUFFER], tls: hub_tls::Memory::new() }
     }
 }
 
@@ -47,29 +49,44 @@ impl Default for Memory {
 pub struct TcpDial<'a> {
     stack: Stack<'a>,
     socket: TcpSocket<'a>,
+    tls: &'a mut hub_tls::Memory,
+    random: fn(&mut [u8]),
 }
 
 impl<'a> TcpDial<'a> {
-    /// A dialler on `stack`. It waits while the stack is down.
-    pub fn new(stack: Stack<'a>, memory: &'a mut Memory) -> Self {
+    /// A dialler on `stack`. It waits while the stack is down. `random` fills a buffer with numbers that nobody can guess:
+    /// the keys of TLS are made of them.
+    pub fn new(stack: Stack<'a>, memory: &'a mut Memory, random: fn(&mut [u8])) -> Self {
         let mut socket = TcpSocket::new(stack, &mut memory.receive, &mut memory.send);
         // Send at once, without waiting for an acknowledgement of the last message.
         socket.set_nagle_enabled(false);
         socket.set_timeout(Some(TRANSMIT_TIMEOUT));
-        Self { stack, socket }
+        Self { stack, socket, tls: &mut memory.tls, random }
     }
 
-    async fn connect(&mut self, host: &str, port: u16) -> Result<TcpStream<'_, 'a>, DialError> {
-        let address = self.resolve(host).await?;
+    async fn open(&mut self, to: &Destination<'_>) -> Result<BrokerStream<'_, 'a>, DialError> {
+        let address = self.resolve(to.host).await?;
         // Connecting would overwrite a reset of the last connection that is not sent yet.
         let _ = with_timeout(RESET_TIMEOUT, self.socket.flush()).await;
-        let stream = TcpStream(&mut self.socket);
-        match stream.0.connect((address, port)).await {
-            Ok(()) => Ok(stream),
-            Err(ConnectError::ConnectionReset) => Err(DialError::Refused),
+        let mut stream = TcpStream { socket: &mut self.socket, waits_for_peer: false };
+        match stream.socket.connect((address, to.port)).await {
+            Ok(()) => {}
+            Err(ConnectError::ConnectionReset) => return Err(DialError::Refused),
             Err(ConnectError::NoRoute | ConnectError::TimedOut | ConnectError::InvalidState) => {
-                Err(DialError::Unreachable)
+                return Err(DialError::Unreachable);
             }
+        }
+        let Some(Tls { trusted, now }) = to.tls else { return Ok(BrokerStream::Plain(stream)) };
+        let verifier = Verifier { host: to.host, trusted, now, algorithms: ALGORITHMS };
+        // So that the broker hears why it is refused before the connection is reset.
+        stream.waits_for_peer = true;
+        match TlsStream::open(stream, self.tls, verifier, self.random).await {
+            Ok(mut stream) => {
+                stream.stream().waits_for_peer = false;
+                Ok(BrokerStream::Tls(stream))
+            }
+            Err(StreamError::Tls(error)) => Err(DialError::Tls(error)),
+            Err(StreamError::Io(_)) => Err(DialError::Tls(TlsError::Closed)),
         }
     }
 
@@ -87,27 +104,66 @@ impl<'a> TcpDial<'a> {
 
 impl<'a> Dial for TcpDial<'a> {
     type Io<'s>
-        = TcpStream<'s, 'a>
+        = BrokerStream<'s, 'a>
     where
         Self: 's;
 
-    async fn dial(&mut self, to: &Destination<'_>) -> Result<TcpStream<'_, 'a>, DialError> {
-        if to.tls.is_some() {
-            return Err(DialError::Tls(TlsError::Unsupported));
+    async fn dial(&mut self, to: &Destination<'_>) -> Result<BrokerStream<'_, 'a>, DialError> {
+        if to.tls.is_some_and(|tls| tls.trusted.is_empty()) {
+            return Err(DialError::Tls(TlsError::NoCa));
         }
         self.stack.wait_config_up().await;
-        with_timeout(limits::DIAL_TIMEOUT, self.connect(to.host, to.port))
-            .await
-            .unwrap_or(Err(DialError::Unreachable))
+        with_timeout(limits::DIAL_TIMEOUT, self.open(to)).await.unwrap_or(Err(DialError::Unreachable))
+    }
+}
+
+/// An open connection to the broker. Dropping it resets it.
+pub enum BrokerStream<'s, 'a> {
+    /// As it is.
+    Plain(TcpStream<'s, 'a>),
+    /// Through TLS.
+    Tls(TlsStream<'s, TcpStream<'s, 'a>>),
+}
+
+impl ErrorType for BrokerStream<'_, '_> {
+    type Error = StreamError<Error>;
+}
+
+impl Read for BrokerStream<'_, '_> {
+    async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
+        match self {
+            Self::Plain(stream) => stream.read(buffer).await.map_err(StreamError::Io),
+            Self::Tls(stream) => stream.read(buffer).await,
+        }
+    }
+}
+
+impl Write for BrokerStream<'_, '_> {
+    async fn write(&mut self, bytes: &[u8]) -> Result<usize, Self::Error> {
+        match self {
+            Self::Plain(stream) => stream.write(bytes).await.map_err(StreamError::Io),
+            Self::Tls(stream) => stream.write(bytes).await,
+        }
+    }
+
+    async fn flush(&mut self) -> Result<(), Self::Error> {
+        match self {
+            Self::Plain(stream) => stream.flush().await.map_err(StreamError::Io),
+            Self::Tls(stream) => stream.flush().await,
+        }
     }
 }
 
 /// An open connection. Dropping it, or the attempt to open it, resets it.
-pub struct TcpStream<'s, 'a>(&'s mut TcpSocket<'a>);
+pub struct TcpStream<'s, 'a> {
+    socket: &'s mut TcpSocket<'a>,
+    /// Whether a flush waits until the broker has acknowledged everything.
+    waits_for_peer: bool,
+}
 
 impl Drop for TcpStream<'_, '_> {
     fn drop(&mut self) {
-        self.0.abort();
+        self.socket.abort();
     }
 }
 
@@ -117,18 +173,18 @@ impl ErrorType for TcpStream<'_, '_> {
 
 impl Read for TcpStream<'_, '_> {
     async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
-        self.0.read(buffer).await
+        self.socket.read(buffer).await
     }
 }
 
 impl Write for TcpStream<'_, '_> {
     async fn write(&mut self, bytes: &[u8]) -> Result<usize, Error> {
-        self.0.write(bytes).await
+        self.socket.write(bytes).await
     }
 
-    /// Nothing to do: the stack sends by itself. The socket's own flush waits for the broker's acknowledgement, which
-    /// would add a round trip to every message.
+    /// In a session nothing is to be done: the stack sends by itself, and to wait for the broker's acknowledgement would
+    /// add a round trip to every message.
     async fn flush(&mut self) -> Result<(), Error> {
-        Ok(())
+        if self.waits_for_peer { self.socket.flush().await } else { Ok(()) }
     }
 }

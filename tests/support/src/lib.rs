@@ -1,5 +1,6 @@
 //! What tests put around the hub: an MQTT client, a controller, servers and real programs.
 
+pub mod certificate;
 pub mod client;
 pub mod controller;
 pub mod exchange;

@@ -8,7 +8,7 @@ use super::connection::{Connection, Lost, Subscription};
 use super::transport::{PacketInfo, Transport};
 use crate::limits;
 use crate::log::{debug, warn};
-use crate::platform::{Destination, Dial};
+use crate::platform::{Destination, Dial, TlsError};
 
 /// The buffers of one session.
 pub struct Memory {
@@ -160,6 +160,9 @@ impl<'m> Client<'m> {
 const NO_RETAIN: &str =
     "it refuses retained messages (mosquitto: retain_available); the hub tries without them";
 
+/// The alert of TLS by which a broker says so.
+const CERTIFICATE_REQUIRED: u8 = 116;
+
 /// What to tell a person about a refused connection.
 pub fn explain<E: embedded_io_async::Error>(error: &Error<E>) -> &'static str {
     match error {
@@ -184,6 +187,8 @@ pub fn explain<E: embedded_io_async::Error>(error: &Error<E>) -> &'static str {
         Error::Disconnected => "it closed the connection at once; it may not speak MQTT 5",
         Error::Transport(error) => match error.kind() {
             embedded_io_async::ErrorKind::ConnectionReset => "it broke the connection off",
+            // TLS lets it say so only now.
+            embedded_io_async::ErrorKind::PermissionDenied => TlsError::Alert(CERTIFICATE_REQUIRED).text(),
             _ => "the connection broke",
         },
         _ => "the connection broke",
