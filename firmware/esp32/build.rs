@@ -23,7 +23,10 @@ fn main() {
     }
 
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=wifi.x");
+    println!("cargo::rustc-link-search={}", std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default());
     println!("cargo::rustc-link-arg=-Tdefmt.x");
+    println!("cargo::rustc-link-arg=-Twifi.x");
     // Has to come last.
     println!("cargo::rustc-link-arg=-Tlinkall.x");
 }
