@@ -6,7 +6,7 @@ use embassy_futures::select::{Either, select};
 use embassy_sync::{blocking_mutex::raw::CriticalSectionRawMutex, signal::Signal};
 use embassy_time::Timer;
 use esp_hal::gpio::{AnyPin, Level, Output, OutputConfig, Pin};
-use hub_core::Pattern;
+use hub_core::{Pattern, indicator};
 
 static PATTERN: Signal<CriticalSectionRawMutex, Pattern> = Signal::new();
 
@@ -43,15 +43,12 @@ async fn blink(mut lamp: Output<'static>) {
 
 /// Once through the pattern.
 async fn play(lamp: &mut Output<'static>, pattern: Pattern) {
-    let times: &[u64] = match pattern {
-        Pattern::Well => &[1000],
-        Pattern::Waiting => &[1000, 1000],
-        Pattern::Missing => &[120, 180, 120, 1080],
-        Pattern::Safe => &[120, 120],
-    };
-    lamp.set_high();
-    for time in times {
-        Timer::after_millis(*time).await;
-        lamp.toggle();
+    for [lit, dark] in indicator::blinks(pattern) {
+        lamp.set_high();
+        Timer::after_millis(u64::from(*lit)).await;
+        if *dark > 0 {
+            lamp.set_low();
+            Timer::after_millis(u64::from(*dark)).await;
+        }
     }
 }

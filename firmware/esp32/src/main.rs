@@ -38,12 +38,11 @@ mod wifi;
 
 use core::pin::{Pin, pin};
 
-use defmt::{Display2Format, info};
 use embassy_executor::Spawner;
 use esp_hal::{clock::CpuClock, gpio::Pin as _, timer::timg::TimerGroup};
-use hub_core::{Hub, Memory, Platform};
+use hub_core::{Config, Hub, HubId, Memory, Platform, Start};
 use hub_tcp::TcpDial;
-use static_cell::ConstStaticCell;
+use static_cell::{ConstStaticCell, StaticCell};
 
 use crate::platform::Chip;
 
@@ -51,6 +50,7 @@ use crate::platform::Chip;
 const RADIO_HEAP: usize = 64 * 1024;
 
 static MEMORY: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new());
+static START: StaticCell<Start> = StaticCell::new();
 static SOCKET: ConstStaticCell<hub_tcp::Memory> = ConstStaticCell::new(hub_tcp::Memory::new());
 
 esp_bootloader_esp_idf::esp_app_desc!();
@@ -61,7 +61,6 @@ async fn main(spawner: Spawner) -> ! {
     let report = boot::begin();
     let board = esp_hal::init(esp_hal::Config::default().with_cpu_clock(CpuClock::max()));
     watchdog::arm(spawner, board.TIMG1);
-    info!("boot: {}", Display2Format(&report));
     esp_alloc::heap_allocator!(#[esp_hal::ram(reclaimed)] size: RADIO_HEAP);
     esp_rtos::start(TimerGroup::new(board.TIMG0).timer0, board.FROM_CPU_INTR0);
 
@@ -105,11 +104,15 @@ async fn main(spawner: Spawner) -> ! {
     let chip = Chip::new(board.GPIO9);
     let mut flash = flash::open(board.FLASH);
     let mut hub = Hub::new(settings::config(report), MEMORY.take());
-    let start = framed(pin!(hub.prepare(&mut flash))).await;
+    let start = START.init(framed(pin!(hub.prepare(&mut flash))).await);
     if let Some(number) = start.led_pin {
         led::open(spawner, free, number);
     }
-    let net = net::start(spawner, board.WIFI, chip.seed());
+    let id = HubId::new(&start.id).unwrap_or(Config::DEFAULT.id);
+    let net = net::start(spawner, board.WIFI, id, chip.seed());
+    if report.is_safe_mode() {
+        framed(pin!(hub.run_safe(console, net, &mut flash, chip))).await
+    }
 
     let pins = (board.GPIO6, board.GPIO7, board.GPIO10);
     let line = uart::open(spawner, board.UART1, pins, board.FROM_CPU_INTR1, start.baud_rate);

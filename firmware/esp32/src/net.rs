@@ -3,12 +3,13 @@
 
 use defmt::{info, warn};
 use embassy_executor::Spawner;
-use embassy_net::{Config, DhcpConfig, Runner, Stack, StackResources};
+use embassy_net::{Runner, Stack, StackResources};
 use embassy_time::{Duration, with_timeout};
 use esp_hal::peripherals::WIFI;
 use esp_radio::wifi::Interface;
-use hub_core::{AccessPoint, Credentials, DialError, Network, NetworkStatus};
-use static_cell::StaticCell;
+use hub_core::{AccessPoint, Credentials, DialError, HubId, Network, NetworkStatus};
+use hub_tcp::{config, mdns, udp};
+use static_cell::{ConstStaticCell, StaticCell};
 
 use crate::wifi::{self, Wifi};
 
@@ -25,18 +26,19 @@ pub struct Net {
     wifi: &'static Wifi,
 }
 
-/// Starts the stack and, when it is first needed, the radio. Call once.
+/// Starts the stack and, when it is first needed, the radio. Call once. The hub's id is its name at the router and, as
+/// `<id>.local`, on the network.
 #[inline(never)]
-pub fn start(spawner: Spawner, radio: WIFI<'static>, seed: u64) -> Net {
+pub fn start(spawner: Spawner, radio: WIFI<'static>, id: HubId<'static>, seed: u64) -> Net {
     static RESOURCES: StaticCell<StackResources<SOCKETS>> = StaticCell::new();
     static WIFI: StaticCell<Wifi> = StaticCell::new();
 
     let wifi: &Wifi = WIFI.init_with(Wifi::new);
     let resources = RESOURCES.init_with(StackResources::new);
-    let (stack, runner) =
-        embassy_net::new(Interface::station(), Config::dhcpv4(DhcpConfig::default()), resources, seed);
+    let (stack, runner) = embassy_net::new(Interface::station(), config(id), resources, seed);
     spawner.spawn(run(runner).expect("spawned once"));
     spawner.spawn(log_address(stack).expect("spawned once"));
+    spawner.spawn(answer_for_name(stack, id).expect("spawned once"));
     spawner.spawn(wifi::keep_joined(radio, wifi).expect("spawned once"));
     Net { stack, wifi }
 }
@@ -56,8 +58,14 @@ impl Network for Net {
         self.wifi.scan(found).await
     }
 
-    async fn ask(&self, _: &str, _: u16, _: &[u8], _: &mut [u8]) -> Result<usize, DialError> {
-        Err(DialError::Unreachable)
+    async fn ask(
+        &self,
+        host: &str,
+        port: u16,
+        question: &[u8],
+        answer: &mut [u8],
+    ) -> Result<usize, DialError> {
+        udp::ask(self.stack, host, port, question, answer).await
     }
 
     fn gateway(&self) -> Option<[u8; 4]> {
@@ -84,4 +92,18 @@ async fn log_address(stack: Stack<'static>) {
         }
         stack.wait_config_down().await;
     }
+}
+
+/// Answers for the hub's name on the network.
+#[embassy_executor::task]
+async fn answer_for_name(stack: Stack<'static>, id: HubId<'static>) {
+    static MEMORY: ConstStaticCell<mdns::Memory> = ConstStaticCell::new(mdns::Memory::new());
+
+    mdns::respond(stack, id, MEMORY.take(), |[a, b, c, d]| {
+        warn!(
+            "network: another machine, {}.{}.{}.{}, has the name of this hub; set another hub.id",
+            a, b, c, d
+        );
+    })
+    .await
 }
