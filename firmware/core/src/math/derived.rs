@@ -16,7 +16,7 @@ fn exp_minus_1(x: f64) -> f64 {
         return x;
     }
     let less = power - 1.0;
-    if less == -1.0 || power == f64::INFINITY { less } else { less * x / libm::log(power) }
+    if less == -1.0 || power == f64::INFINITY { less } else { less * (x / libm::log(power)) }
 }
 
 /// `ln(1 + x)`, exact near zero, by the same idea.
