@@ -9,6 +9,7 @@ use crate::record::Outgoing;
 pub(crate) const CLIENT_HELLO: u8 = 1;
 
 const SERVER_NAME: usize = 0;
+const MAX_FRAGMENT_LENGTH: usize = 1;
 const SUPPORTED_GROUPS: usize = 10;
 const SUPPORTED_VERSIONS: usize = 43;
 const KEY_SHARE: usize = 51;
@@ -28,8 +29,10 @@ const RETRY: [u8; 32] = [
 const OFFER: [u8; 7] = [0, 0, 2, 0x13, 0x01, 1, 0];
 
 /// The extensions that are always the same: TLS 1.3; ECDSA on P-256, RSA-PSS and, in certificates, RSA as of old, each
-/// with SHA-256; P-256; and the beginning of the key share.
-const EXTENSIONS: [u8; 38] = [
+/// with SHA-256; P-256; records of at most 4096 bytes, which OpenSSL heeds and others may not; and the beginning of the
+/// key share.
+const EXTENSIONS: [u8; 43] = [
+    0, 1, 0, 1, 4, //
     0, 43, 0, 3, 2, 3, 4, //
     0, 13, 0, 8, 0, 6, 4, 3, 8, 4, 4, 1, //
     0, 10, 0, 4, 0, 2, 0, 0x17, //
@@ -128,7 +131,9 @@ pub(crate) fn check_encrypted_extensions(body: &[u8]) -> Option<()> {
     let mut body = Reader(body);
     let mut extensions = body.vector(2)?;
     while !extensions.is_empty() {
-        let (SERVER_NAME | SUPPORTED_GROUPS, _) = extensions.extension()? else { return None };
+        let (SERVER_NAME | MAX_FRAGMENT_LENGTH | SUPPORTED_GROUPS, _) = extensions.extension()? else {
+            return None;
+        };
     }
     body.is_empty().then_some(())
 }

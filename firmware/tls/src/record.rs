@@ -17,8 +17,9 @@ const CONTENT: usize = 1 << 14;
 const EXPANSION: usize = 256;
 const TAG: usize = 16;
 
-/// The largest record that a peer may send.
-pub(crate) const RECORD: usize = HEADER + CONTENT + EXPANSION;
+/// The largest record that there is room for: a packet of MQTT as long as the hub takes whole. Brokers that heed what the
+/// hub asks for send records of 4 KiB.
+pub(crate) const RECORD: usize = HEADER + 10 * 1024 + EXPANSION;
 /// What protection adds to a record of ours: type and tag, and the header in front.
 const OVERHEAD: usize = HEADER + 1 + TAG;
 

@@ -20,7 +20,7 @@ const KEY_UPDATE: u8 = 24;
 
 /// The memory of a connection. All zeros when new: keep it in a `static`.
 pub struct Memory {
-    /// The largest record there is: brokers do not ask how much fits.
+    /// The largest record that there is room for.
     receive: [u8; RECORD],
     send: [u8; SEND],
 }
