@@ -128,13 +128,15 @@ pub async fn run(
         let boot = desktop.boot.begin();
         let mut hub = Hub::new(Config { boot, ..config }, &mut memory);
         let console = (&mut keyboard, &mut screen);
-        let running = async {
+        // Tens of kilobytes: in the heap, since a debug build copies it into the stack frame of all that wait for it, and the
+        // stack of a test's thread is soon full of that.
+        let running = Box::pin(async {
             if boot.is_safe_mode() {
                 hub.run_safe(console, &network, &mut flash, &desktop).await
             } else {
                 hub.run((&mut rx, &mut tx), console, &mut dial, &network, &mut flash, &desktop).await
             }
-        };
+        });
         tokio::select! {
             biased;
             () = desktop.restart.notified() => desktop.boot.restarting(),

@@ -50,7 +50,7 @@ fn a_new_hub_is_set_up_by_hand() {
             "  address   192.168.4.20",
             "broker      mqtt://in-memory:1883: connected",
             "UTC",
-            "up          0 h 0 min; start 1 since power-on: the power came on",
+            "up          0 h 0 min; start 2 since power-on: it was told to restart",
         ] {
             assert!(status.contains(words), "{words} is not in\n{status}");
         }
