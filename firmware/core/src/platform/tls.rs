@@ -132,7 +132,9 @@ impl TlsError {
             Self::Protocol => {
                 "what the broker sent is not valid TLS 1.3, or was changed on the way; check its address"
             }
-            Self::TooLarge => "the broker's certificates are too large; let it send only those up to its CA",
+            Self::TooLarge => {
+                "it sends more at once than the hub has room for: certificates beyond its CA, or records over 10 KiB"
+            }
             Self::Closed => {
                 "the broker hung up during the TLS handshake; check that this is its port for TLS"
             }
