@@ -5,8 +5,8 @@
 //!
 //! Records and messages are read here, since no crate without a heap does it: `embedded-tls` takes a server that leaves
 //! out its certificate for genuine, panics at messages out of place, does not put split messages together, and loses
-//! bytes when a read is dropped. Here each message has one place ([`handshake`]), and the state of a connection is never in
-//! a future ([`record`]).
+//! bytes when a read is dropped. Here each message has one place (`handshake`), and the state of a connection is never in
+//! a future (`record`).
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(
