@@ -441,7 +441,7 @@ pub const IMPROV_POLL: Duration = Duration::from_millis(250);
 pub const BUTTON_HOLD: Duration = Duration::from_secs(5);
 
 /// How often the button is looked at, and the lamp set.
-pub const PANEL_POLL: Duration = Duration::from_millis(250);
+pub const PANEL_POLL: Duration = Duration::from_millis(500);
 
 /// What is kept of a panic's message over a restart: a place in a source file and a sentence.
 pub const BOOT_MESSAGE: usize = 160;
