@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
-use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -315,7 +314,7 @@ pub fn with_hub(broker: &Broker, controller: &Controller, story: impl FnOnce(&mu
     let allowance = flash.limit();
     let line = (controller.clone(), controller.clone());
     let console = (NoConsole, NoConsole);
-    let mut run = pin!(hub.run(line, console, broker.clone(), Wired, &mut flash, Machine::default()));
+    let mut run = Box::pin(hub.run(line, console, broker.clone(), Wired, &mut flash, Machine::default()));
     let bell = Arc::new(Bell::default());
     let waker = Waker::from(bell.clone());
     story(&mut || {
