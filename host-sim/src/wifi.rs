@@ -50,8 +50,6 @@ struct Radio {
     /// Name, password, and since when.
     wanted: RefCell<Option<(String, String, Instant)>>,
     joins: Cell<usize>,
-    /// It is a cable, in truth.
-    is_wired: bool,
 }
 
 /// A locked network, an open one, and one with the name of the first that is further away.
@@ -71,13 +69,7 @@ impl Wifi {
     /// A radio with these networks in range.
     pub fn new(points: Vec<Point>) -> Self {
         let (points, wanted, joins) = (RefCell::new(points), RefCell::default(), Cell::new(0));
-        Self(Rc::new(Radio { points, wanted, joins, is_wired: false }))
-    }
-
-    /// No radio at all: always on the network.
-    pub fn wired() -> Self {
-        let (points, wanted, joins) = (RefCell::default(), RefCell::default(), Cell::new(0));
-        Self(Rc::new(Radio { points, wanted, joins, is_wired: true }))
+        Self(Rc::new(Radio { points, wanted, joins }))
     }
 
     /// Other networks are in range now.
@@ -112,9 +104,6 @@ impl Network for Wifi {
 
     fn status(&self) -> NetworkStatus {
         let status = |state| NetworkStatus { state, signal: None, address: None };
-        if self.0.is_wired {
-            return status(NetworkState::Joined);
-        }
         let wanted = self.0.wanted.borrow();
         let Some((ssid, password, since)) = &*wanted else { return status(NetworkState::Off) };
         match self.find(ssid) {

@@ -126,7 +126,10 @@ impl<'a> Address<'a> {
     /// capitals in the scheme and a slash at the end.
     pub fn parse(url: &'a str) -> Option<Self> {
         let url = url.trim();
-        let (scheme, rest) = url.split_once("://").unwrap_or(("mqtt", url));
+        let (scheme, rest) = url
+            .split_once(':')
+            .and_then(|(scheme, rest)| Some((scheme, rest.strip_prefix("//")?)))
+            .unwrap_or(("mqtt", url));
         let (is_tls, usual) = if scheme.eq_ignore_ascii_case("mqtt") {
             (false, 1883)
         } else if scheme.eq_ignore_ascii_case("mqtts") {

@@ -464,9 +464,6 @@ pub const HUB_NAME: usize = 48;
 /// A certificate, as DER. With an RSA key of 4096 bits it has some 1,400.
 pub const CERTIFICATE: usize = 2048;
 
-/// The same in base64, as it is kept.
-pub const CERTIFICATE_TEXT: usize = CERTIFICATE.div_ceil(3) * 4;
-
 /// How long a hub has to run for its start to count as a good one.
 pub const START_SETTLED: Duration = Duration::from_secs(60);
 

@@ -89,6 +89,11 @@ impl Write for Meter<'_> {
     }
 }
 
+/// Where `part`, which is not empty, first occurs. Smaller than `str::find`, which is made for long texts.
+pub fn find(text: &[u8], part: &[u8]) -> Option<usize> {
+    text.windows(part.len()).position(|window| window == part)
+}
+
 /// The first `most` bytes of a text, or a little less: characters stay whole.
 pub fn head(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or_default()

@@ -19,6 +19,8 @@
 
 extern crate alloc;
 
+core::arch::global_asm!(include_str!("../../millicode.s"));
+
 mod boot;
 mod flash;
 mod led;

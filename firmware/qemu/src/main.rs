@@ -6,6 +6,8 @@
 #![no_std]
 #![no_main]
 
+core::arch::global_asm!(include_str!("../../millicode.s"));
+
 mod boot;
 mod console;
 mod dma;

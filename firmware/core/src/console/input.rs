@@ -5,6 +5,7 @@ use core::ops::Range;
 use super::improv;
 use super::screen::Screen;
 use crate::limits;
+use crate::text;
 
 /// What a byte has completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,7 +226,7 @@ impl Input {
 
     fn end_line(&mut self) -> Option<Event> {
         let tail = self.line.get(self.tail..self.length).unwrap_or_default().trim_ascii();
-        let has = |part: &[u8]| tail.windows(part.len()).any(|window| window == part);
+        let has = |part: &[u8]| text::find(tail, part).is_some();
         self.is_certificate |= has(b"-----BEGIN ");
         let is_done = has(b"-----END ") || self.is_too_long && tail.is_empty();
         if self.is_certificate && !is_done {

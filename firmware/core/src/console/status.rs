@@ -58,7 +58,7 @@ where
         });
         match (hub.now)() {
             Some(now) => {
-                let minute = now.rem_euclid(86_400) / 60;
+                let minute = now.rem_euclid(86_400) as u32 / 60;
                 screen.line(format_args!("time        {:02}:{:02} UTC", minute / 60, minute % 60));
             }
             None => screen.line(format_args!("time        not known yet")),

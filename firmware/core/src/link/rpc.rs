@@ -5,6 +5,7 @@ use heapless::String;
 use crate::json::{Items, Kind, Overflow, Text, Value, Writer};
 use crate::limits;
 use crate::pending::Id;
+use crate::text;
 
 /// The versions of MCP that begin with a handshake, the newest first.
 pub const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -110,7 +111,7 @@ impl RpcError<'_> {
     /// Whether it says that there was no handshake.
     pub(super) fn wants_handshake(&self) -> bool {
         // No common code exists for it; all known texts contain "initialized". Searched by hand: `contains` brings 1.5 KB.
-        self.words().as_bytes().windows(8).any(|part| part == b"nitializ")
+        text::find(self.words().as_bytes(), b"nitializ").is_some()
     }
 }
 

@@ -82,10 +82,6 @@ pub(super) fn atanh(x: f64) -> f64 {
     libm::copysign(log_plus_1(2.0 * size / (1.0 - size)) / 2.0, x)
 }
 
-pub(super) fn tan(x: f64) -> f64 {
-    libm::sin(x) / libm::cos(x)
-}
-
 pub(super) fn asin(x: f64) -> f64 {
     libm::atan2(x, libm::sqrt((1.0 - x) * (1.0 + x)))
 }

@@ -6,7 +6,7 @@ use core::f64::consts::{E, LN_2, LN_10, LOG2_E, LOG10_E, PI, SQRT_2, TAU};
 
 use super::evaluator::check;
 use super::round::{ceil, fix, floor, round};
-use super::{Reason, derived};
+use super::{Reason, angle, derived};
 
 /// A function and how it is called.
 #[derive(Debug)]
@@ -49,9 +49,9 @@ pub(super) static FUNCTIONS: [Function; 46] = [
     function("ln", One(libm::log)),
     function("log2", One(derived::log2)),
     function("log10", One(derived::log10)),
-    function("sin", One(libm::sin)),
-    function("cos", One(libm::cos)),
-    function("tan", One(derived::tan)),
+    function("sin", One(angle::sin)),
+    function("cos", One(angle::cos)),
+    function("tan", One(angle::tan)),
     function("asin", One(derived::asin)),
     function("acos", One(derived::acos)),
     function("atan", One(libm::atan)),

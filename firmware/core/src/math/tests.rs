@@ -7,7 +7,7 @@ use std::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::{Reason, derived, evaluate};
+use super::{Reason, angle, derived, evaluate};
 use crate::limits::{MATH_ARGUMENTS, MATH_DEPTH, MATH_EXPRESSION};
 
 /// Made by mathjs: see `mathjs/generate.mjs`.
@@ -68,7 +68,7 @@ impl Tree {
                 match *name {
                     "sqrt" => values[0].sqrt(),
                     "abs" => values[0].abs(),
-                    "sin" => libm::sin(values[0]),
+                    "sin" => angle::sin(values[0]),
                     "max" => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
                     _ => values.iter().sum(),
                 }
@@ -359,9 +359,12 @@ fn every_bound_holds_exactly() {
     assert_eq!(reason(&(long + " ")), Err((MATH_EXPRESSION, Reason::TooLong)));
 }
 
+/// Beyond this many radians an angle has no sine here.
+const ANGLE_MOST: f64 = 2_147_483_648.0 * std::f64::consts::FRAC_PI_2;
+
 /// The functions that are made of others, and libm's.
 #[expect(clippy::type_complexity, reason = "a table")]
-const DERIVED: [(&str, fn(f64) -> f64, fn(f64) -> f64); 11] = [
+const DERIVED: [(&str, fn(f64) -> f64, fn(f64) -> f64); 13] = [
     ("sinh", derived::sinh, libm::sinh),
     ("cosh", derived::cosh, libm::cosh),
     ("tanh", derived::tanh, libm::tanh),
@@ -369,7 +372,9 @@ const DERIVED: [(&str, fn(f64) -> f64, fn(f64) -> f64); 11] = [
     // Below 1 there is no value; libm's has one for -33315.
     ("acosh", derived::acosh, |x| if x < 1.0 { f64::NAN } else { libm::acosh(x) }),
     ("atanh", derived::atanh, libm::atanh),
-    ("tan", derived::tan, libm::tan),
+    ("sin", angle::sin, |x| if x.abs() > ANGLE_MOST { f64::NAN } else { libm::sin(x) }),
+    ("cos", angle::cos, |x| if x.abs() > ANGLE_MOST { f64::NAN } else { libm::cos(x) }),
+    ("tan", angle::tan, |x| if x.abs() > ANGLE_MOST { f64::NAN } else { libm::tan(x) }),
     ("asin", derived::asin, libm::asin),
     ("acos", derived::acos, libm::acos),
     ("log2", derived::log2, libm::log2),
@@ -382,6 +387,9 @@ fn any_number() -> impl Strategy<Value = f64> {
         any::<f64>(),
         -1.0..1.0f64,
         -800.0..800.0f64,
+        -4e9..4e9f64,
+        // Near the zeros of sine and cosine.
+        (0..2_147_483_647u32).prop_map(|quarters| f64::from(quarters) * std::f64::consts::FRAC_PI_2),
         proptest::sample::select(
             &[0.0, -0.0, 1.0, -1.0, 2.0, 8.0, 1000.0, 1e-5, 1e8, 709.5, 710.4, 711.0, 1e300][..]
         ),

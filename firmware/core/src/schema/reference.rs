@@ -4,6 +4,7 @@ use super::equal::member_by;
 use super::{Exhausted, Work};
 use crate::json::{Kind, Text, Value};
 use crate::limits::{SCHEMA_REF, SCHEMA_REFS, SCHEMA_REFS_KEPT};
+use crate::text;
 
 /// The references of one schema.
 pub(super) struct References<'s> {
@@ -59,7 +60,7 @@ impl<'s> References<'s> {
 
 /// Whether this is the name of a draft before 2019: `http://json-schema.org/draft-07/schema#`.
 fn is_old(version: Text<'_>) -> bool {
-    version.escaped().as_bytes().windows(8).any(|window| window == b"/draft-0")
+    text::find(version.escaped().as_bytes(), b"/draft-0").is_some()
 }
 
 /// The schema that `reference` leads to: a place in `root` as a JSON pointer, such as `#/$defs/Room`. `None` if it leads

@@ -1,6 +1,7 @@
 //! Settings: what people can change while the hub runs. Each is a row in `rows.rs`; requests, their errors, the list of
 //! settings and the documentation all come from there.
 
+mod base64;
 pub mod certificate;
 mod rows;
 

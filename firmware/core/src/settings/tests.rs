@@ -2,6 +2,8 @@
 
 use std::string::String;
 
+use proptest::prelude::*;
+
 use super::{SETTINGS, Setting, SettingKind, certificate, find};
 use crate::config::{Address, Broker, Config};
 use crate::json::{Value, Writer};
@@ -165,6 +167,19 @@ proptest::proptest! {
                 std::format!("{scheme}://{host}:{port}")
             };
             proptest::prop_assert_eq!(Address::parse(&written), Address::parse(&text));
+        }
+    }
+}
+
+proptest! {
+    /// Texts of the alphabet and a little more, of any length: an encoder would have written them, or they are refused.
+    #[test]
+    fn base64_is_read_as_by_others(text in "[A-Za-z0-9+/=*-]{0,12}", bytes: std::vec::Vec<u8>) {
+        use base64ct::{Base64, Encoding};
+        for text in [text, Base64::encode_string(&bytes)] {
+            let mut buffer = text.clone().into_bytes();
+            let ours = certificate::to_der(&mut buffer).map(<[u8]>::to_vec);
+            prop_assert_eq!(ours, Base64::decode_vec(&text).ok(), "{}", text);
         }
     }
 }

@@ -77,7 +77,7 @@ pub async fn execute<H: Handlers>(
 ) -> Execution {
     let start = Instant::now();
     let before = reply.mark();
-    let called = match registry.look(name, |tool| tool.implementation) {
+    let mut outcome = match registry.look(name, |tool| tool.implementation) {
         Some(implementation) => {
             trace!("Tool called: {}", name.as_str());
             let mut call = Call { registry, name, arguments, reply };
@@ -92,16 +92,13 @@ pub async fn execute<H: Handlers>(
             }))
         }
     };
-    let outcome = match called {
-        Ok(_) if reply.room() < EPILOGUE => {
-            let words = format_args!("'{name}' was done, but its result is too large to send");
-            let failure = Failure::new(ErrorType::TooLarge, words);
-            Err(CallFailure::Unwritten(
-                failure.instructing("It was done; do not repeat the call. Ask for less, if you can."),
-            ))
-        }
-        called => called,
-    };
+    if outcome.is_ok() && reply.room() < EPILOGUE {
+        let words = format_args!("'{name}' was done, but its result is too large to send");
+        let failure = Failure::new(ErrorType::TooLarge, words);
+        outcome = Err(CallFailure::Unwritten(
+            failure.instructing("It was done; do not repeat the call. Ask for less, if you can."),
+        ));
+    }
     let milliseconds = start.elapsed().as_millis();
     let [arguments, more] = quote(arguments.text());
     match &outcome {
@@ -179,7 +176,8 @@ impl Call<'_, '_> {
         self.reply.key("result");
         let running = with_timeout(limits::TOOL_TIMEOUT, handlers.run(handler, self.arguments, self.reply));
         let success = match running.await {
-            Ok(Some(outcome)) => outcome?,
+            Ok(Some(Ok(success))) => success,
+            Ok(Some(Err(failure))) => return Err(failure.into()),
             Ok(None) => {
                 return Err(Failure::failed(format_args!("{kind} handler '{handler}' not found")).into());
             }
@@ -211,9 +209,12 @@ impl Call<'_, '_> {
 
     /// Whether the arguments fit.
     fn check(&self) -> Result<(), Failure> {
-        self.registry
-            .look(self.name, |tool| check(tool, self.arguments))
-            .unwrap_or_else(|| Err(gone(self.name)))
+        // Not by a combinator: a result is large, and moved only if it is a failure.
+        match self.registry.look(self.name, |tool| check(tool, self.arguments)) {
+            Some(Ok(())) => Ok(()),
+            Some(Err(failure)) => Err(failure),
+            None => Err(gone(self.name)),
+        }
     }
 
     async fn controller<H: Handlers>(&mut self, handlers: &H) -> Result<Success, CallFailure> {

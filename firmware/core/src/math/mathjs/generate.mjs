@@ -16,7 +16,7 @@ max()|max(1,2,3)|min(4)|sum(1,2,3.5)|prod(2,3,4)|mean(1,2,4)|median(3,1,2)|media
 round(2.5)|round(-2.5)|round(-3.5)|round(0.5)|round(2.345,2)|round(1.005,2)|round(-1.005,2)|round(1234.5678,3)|round(0.49999999999999994)|round(1e21)|round(5e-324)|round(123456789.987654321,5)|round(9.995,2)|round(99.99,1)|round(2.5,16)|round(2.5,-1)|round(2.5,0.5)|round(0.1+0.2,15)|round(0.285*100,0)
 floor(2.7)|floor(-2.7)|ceil(2.1)|ceil(-2.1)|fix(2.7)|fix(-2.7)|floor(2.55,1)|ceil(2.51,1)|fix(-2.55,1)|floor((0.1+0.7)*10)|ceil(0.1*3*10)|floor(4.35*100)|floor(-0.0000000000000001)|floor(1.15*100)|ceil(1.1*100)
 log(8,2)|log(1000,10)|log(81,3)|log(e)|log10(1000)|log2(8)|log2(10)|exp(1)|exp(710)|log(2,1)|pow(2,10)|pow(2)|square(3)|cube(-2)|nthRoot(8,3)|nthRoot(-8,3)|nthRoot(-8,2)|nthRoot(9)|nthRoot(8,-3)|nthRoot(8,0)
-sin(pi/2)|cos(pi)|tan(pi/4)|asin(1)|acos(-1)|atan(1)|atan2(1,2)|atan2(-1,-2)|sinh(1)|cosh(1)|tanh(1)|asinh(1)|acosh(2)|atanh(0.5)|sin(1e22)|cos(1e300)|sin(2 pi/6)
+sin(pi/2)|cos(pi)|tan(pi/4)|asin(1)|acos(-1)|atan(1)|atan2(1,2)|atan2(-1,-2)|sinh(1)|cosh(1)|tanh(1)|asinh(1)|acosh(2)|atanh(0.5)|sin(2 pi/6)
 gcd(12,18,27)|gcd(-4,6)|gcd(0,5)|gcd(1.5,2)|lcm(4,6)|lcm(4,6,10)|lcm(0,5)|lcm(-4,6)|sign(-2)|sign(0)|abs(-3.5)|combinations(5,2)|combinations(50,25)|combinations(2,5)|combinations(5.5,2)|permutations(5,2)|permutations(5)|permutations(2,5)
 pi|e|tau|phi|PI|E|SQRT2|SQRT1_2|LN2|LN10|LOG2E|LOG10E|Pi|x|foo(1)|ABS(2)|(1|1)|()|max(1,)|max(,1)|1,2|(1,2)|sin()|sin(1,2)|2**3|2^|^2|*2|2*|2+|!2|2 = 2
 `.split('\n').filter(Boolean).flatMap(line => line.split('|'))
