@@ -25,6 +25,7 @@ fn a_new_hub_has_nothing_to_tell() {
         }
         assert_eq!(health["mqtt"], json!({ "reconnects": 0, "events_dropped": 0, "notices_dropped": 0 }));
         assert_eq!(health["network"], json!({ "state": "joined" }));
+        assert_eq!(health["time"], "machine");
         assert_eq!(health["store"]["entries_free"], limits::STORE_ENTRIES);
         assert_eq!(health["tools"], json!([]));
     });

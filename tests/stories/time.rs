@@ -92,6 +92,7 @@ fn a_time_server_sets_the_clock_and_keeps_it_right() {
                 "source": "sntp",
             })
         );
+        assert_eq!(ann.asks("health", json!({})).await["time"], "sntp");
         assert_logged_times(1, "time: it is 2026-11-17 20:00:00 in UTC, by pool.ntp.org");
         // The hub's crystal is wrong by five minutes in an hour; it would have been.
         let server = opens(&world.lan, POOL, server.now() + 300);
@@ -210,7 +211,9 @@ fn the_broker_brings_the_time_where_there_is_no_server() {
     board().story(async |world| {
         let mut ann = world.person("ann").await;
         ann.sets("time.zone", json!("Europe/Berlin")).await;
+        assert_eq!(ann.asks("health", json!({})).await["time"], "none");
         let reply = ann.asks("time/set", json!({ "unix_seconds": NOW, "transaction": 5 })).await;
+        assert_eq!(ann.asks("health", json!({})).await["time"], "broker");
         assert_eq!(
             reply,
             json!({

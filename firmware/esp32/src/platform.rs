@@ -11,7 +11,7 @@ use esp_hal::{
 };
 use hub_core::{Pattern, Platform, Usage, boot::Record};
 
-use crate::{boot, led, port, usage};
+use crate::{boot, led, port, uart, usage};
 
 /// The volume that the speaker is to have, in percent.
 static VOLUME: AtomicU8 = AtomicU8::new(50);
@@ -56,6 +56,10 @@ impl Platform for Chip {
 
     fn usage(&self) -> Usage {
         usage::usage()
+    }
+
+    fn overruns(&self) -> u32 {
+        uart::overruns()
     }
 
     fn is_button_pressed(&self) -> bool {

@@ -24,6 +24,8 @@
 //!
 //! Faults of the line are counted and logged. The bytes they hit are lost: the hub sees a malformed line of text.
 
+use core::sync::atomic::{AtomicU32, Ordering};
+
 use defmt::warn;
 use embassy_executor::{SendSpawner, Spawner};
 use embassy_sync::{
@@ -71,6 +73,12 @@ type Ring = Pipe<CriticalSectionRawMutex, RING_SIZE>;
 
 static RING: Ring = Ring::new();
 static FAULTS: Signal<CriticalSectionRawMutex, Faults> = Signal::new();
+static OVERRUNS: AtomicU32 = AtomicU32::new(0);
+
+/// How often bytes came in that nobody took in time, since the start.
+pub fn overruns() -> u32 {
+    OVERRUNS.load(Ordering::Relaxed)
+}
 
 /// What went wrong on the line since the start.
 #[derive(Clone, Copy, Default)]
@@ -178,6 +186,7 @@ async fn log_faults(baud_rate: u32) {
         if new.stalls > 0 {
             warn!("serial line: the hub fell behind the controller {=u32} times", new.stalls);
         }
+        OVERRUNS.store(total.overflows, Ordering::Relaxed);
         logged = total;
         Timer::after(FAULT_LOG_INTERVAL).await;
     }

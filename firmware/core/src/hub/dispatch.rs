@@ -2,11 +2,13 @@
 
 use core::pin::{Pin, pin};
 
+use embassy_time::Instant;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use super::events::Event;
 use super::{Parts, content, health, settings, time, turn};
 use crate::chat::prompts;
+use crate::clock::Source;
 use crate::conversations::ConversationId;
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::log::{error, warn};
@@ -102,10 +104,12 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
         Request::ToolList => tool_list(request, parts.registry, &mut writer)?,
         Request::Health => {
             let after: Option<Name> = request::text(request, "after")?;
-            let Toolbox { platform, port, .. } = toolbox;
+            let Toolbox { platform, port, clock, .. } = toolbox;
+            let time = clock.read(platform.wall_clock(), Instant::now());
             let machine = health::Machine {
                 usage: platform.usage(),
                 overruns: platform.overruns(),
+                time: time.map_or(Source::None, |time| time.source),
                 store: store.try_lock().ok().map(|store| store.size()),
                 gate: port.gate().counts(),
                 link: port.counts(),

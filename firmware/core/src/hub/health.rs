@@ -5,6 +5,7 @@ use core::ops::ControlFlow;
 use embassy_time::Instant;
 
 use super::{Parts, info};
+use crate::clock::Source;
 use crate::json::Writer;
 use crate::limits;
 use crate::platform::{NetworkState, Usage};
@@ -15,6 +16,8 @@ use crate::tool::{Counts, Name};
 pub(super) struct Machine {
     pub(super) usage: Usage,
     pub(super) overruns: u32,
+    /// Where the time is from.
+    pub(super) time: Source,
     /// Entries of the store, and its size in bytes; `None` while it is in use.
     pub(super) store: Option<(usize, usize)>,
     pub(super) gate: GateCounts,
@@ -24,7 +27,7 @@ pub(super) struct Machine {
 /// Writes the members of the reply. Tools that were called come last, from after the one called `after`; if not all fit,
 /// `next` is the last one.
 pub(super) fn write(parts: &Parts<'_>, machine: &Machine, after: Option<&str>, out: &mut Writer<'_>) {
-    let Machine { usage, overruns, store, gate, link } = machine;
+    let Machine { usage, overruns, time, store, gate, link } = machine;
     out.field("uptime", Instant::now().as_secs());
     info::write_boot(&parts.config.boot, out);
     let state = parts.status.read(|state, _| state.as_str());
@@ -71,6 +74,7 @@ pub(super) fn write(parts: &Parts<'_>, machine: &Machine, after: Option<&str>, o
             out.field("signal", i64::from(signal));
         }
     });
+    out.field("time", time.as_str());
     let memory = [("stack", usage.stack_peak, usage.stack_size), ("heap", usage.heap_peak, usage.heap_size)];
     // A size of zero means that the machine does not know.
     for (name, peak, size) in memory.into_iter().filter(|(.., size)| *size > 0) {
