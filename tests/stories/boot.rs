@@ -82,7 +82,17 @@ fn four_failed_starts_are_safe_mode_and_a_restart_leaves_it() {
         typist.types("restart").await;
         let mut ann = world.person("ann").await;
         // The first may still be that of an earlier start.
-        while boot(&mut ann).await["reason"] != "restart" {}
+        let told = loop {
+            let boot = boot(&mut ann).await;
+            if boot["reason"] == "restart" {
+                break boot;
+            }
+        };
+        let expected = json!({
+            "reason": "restart", "count": told["count"], "last_failure": "panic", "message": "it is broken",
+            "address": "0x00000042",
+        });
+        assert_eq!(told, expected, "safe mode could tell nobody");
         assert_eq!(
             world.ask("config/get", json!({ "key": "hub.name" })).await["settings"]["hub.name"],
             "Attic"

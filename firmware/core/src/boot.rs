@@ -92,7 +92,7 @@ impl Reason {
             Self::Exception => "the processor met an error",
             Self::Watchdog => "the firmware hung, and the watchdog restarted it",
             Self::Brownout => "the supply voltage fell; check power supply and cable",
-            Self::External => "the reset button or the USB port restarted it",
+            Self::External => "the USB port restarted it",
             Self::Unknown => "the chip does not say why",
         }
     }
@@ -131,6 +131,9 @@ pub struct Record {
     is_settled: u32,
     /// An [`End`].
     end: u32,
+    /// The last failure since a start settled, as its place in [`Reason::ALL`]. It and what it said are kept until then: a
+    /// start in safe mode, and one that somebody interrupts, tell nobody.
+    failure: u32,
     /// Where it failed; 0 if that is not known.
     address: u32,
     /// Of the message.
@@ -138,8 +141,8 @@ pub struct Record {
     message: [u8; limits::BOOT_MESSAGE],
 }
 
-/// `hwb1`: changes with the layout, so that a new firmware does not misread the record of an old one.
-const MAGIC: u32 = 0x6877_6231;
+/// `hwb2`: changes with the layout, so that a new firmware does not misread the record of an old one.
+const MAGIC: u32 = 0x6877_6232;
 
 impl Record {
     /// All zeros, which is no record yet.
@@ -151,6 +154,7 @@ impl Record {
             failures: 0,
             is_settled: 0,
             end: 0,
+            failure: 0,
             address: 0,
             length: 0,
             message: [0; _],
@@ -174,6 +178,13 @@ impl Record {
             (_, Reset::Software) | (End::Restarting, _) => Reason::Restart,
             (End::Silent, Reset::Other) => Reason::Unknown,
         };
+        if reason.is_failure() {
+            self.failure = reason as u32;
+            if !matches!(self.end(), End::Panicked | End::Excepted) {
+                // What is there was said by an earlier one.
+                (self.address, self.length) = (0, 0);
+            }
+        }
         let is_failed = reason.is_failure() && self.is_settled == 0;
         self.failures = self.failures.saturating_add(u32::from(is_failed && self.count > 0));
         self.count = self.count.saturating_add(1);
@@ -181,11 +192,14 @@ impl Record {
             reason,
             count: self.count,
             failures: self.failures,
+            last_failure: Reason::ALL
+                .into_iter()
+                .find(|reason| *reason as u32 == self.failure && reason.is_failure()),
             address: self.address,
             length: self.length,
             message: self.message,
         };
-        *self = Self { count: self.count, failures: self.failures, ..Self::new() };
+        (self.is_settled, self.end) = (0, End::Silent as u32);
         self.seal();
         report
     }
@@ -193,8 +207,7 @@ impl Record {
     /// The start was good: no failure counts any more.
     pub fn settled(&mut self) {
         self.clean();
-        self.is_settled = 1;
-        self.failures = 0;
+        *self = Self { count: self.count, is_settled: 1, ..Self::new() };
         self.seal();
     }
 
@@ -253,8 +266,16 @@ impl Record {
 
     /// FNV-1a over all but the check sum. It finds what a voltage drop leaves; nobody forges it.
     fn sum(&self) -> u32 {
-        let fields =
-            [self.magic, self.count, self.failures, self.is_settled, self.end, self.address, self.length];
+        let fields = [
+            self.magic,
+            self.count,
+            self.failures,
+            self.is_settled,
+            self.end,
+            self.failure,
+            self.address,
+            self.length,
+        ];
         let bytes = fields.iter().flat_map(|field| field.to_le_bytes()).chain(self.message);
         bytes.fold(0x811C_9DC5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
     }
@@ -269,6 +290,8 @@ pub struct Report {
     pub count: u32,
     /// Starts in a row that failed before they settled, without this one.
     pub failures: u32,
+    /// How the last run that failed did, if no start has settled since. The reason itself, if that is a failure.
+    pub last_failure: Option<Reason>,
     address: u32,
     length: u32,
     message: [u8; limits::BOOT_MESSAGE],
@@ -280,12 +303,13 @@ impl Report {
         reason: Reason::PowerOn,
         count: 1,
         failures: 0,
+        last_failure: None,
         address: 0,
         length: 0,
         message: [0; limits::BOOT_MESSAGE],
     };
 
-    /// What the panic or the exception said, on one line. Empty if there was none.
+    /// What the last failure, a panic or an exception, said, on one line. Empty if there was none.
     pub fn message(&self) -> &str {
         let message = self.message.get(..self.length as usize).unwrap_or_default();
         core::str::from_utf8(message).unwrap_or_default()
@@ -306,6 +330,9 @@ impl Report {
 impl Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "start {} since power-on: {}", self.count, self.reason.text())?;
+        if let Some(failure) = self.last_failure.filter(|failure| *failure != self.reason) {
+            write!(f, "; before that, {}", failure.text())?;
+        }
         if let Some(address) = self.address() {
             write!(f, " at {address:#010x}")?;
         }

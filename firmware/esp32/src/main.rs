@@ -61,6 +61,9 @@ esp_bootloader_esp_idf::esp_app_desc!();
 async fn main(spawner: Spawner) -> ! {
     usage::paint_stack();
     let report = boot::begin();
+    if !report.reason.is_failure() {
+        wifi::forget_start();
+    }
     let board = esp_hal::init(esp_hal::Config::default().with_cpu_clock(CpuClock::max()));
     watchdog::arm(spawner, board.TIMG1);
     esp_alloc::heap_allocator!(#[esp_hal::ram(reclaimed)] size: RADIO_HEAP);

@@ -158,7 +158,10 @@ async fn drain(receiver: UartRx<'static, Blocking>) {
             }
             Err(error) => {
                 match error {
-                    RxError::FifoOverflowed => faults.overflows = faults.overflows.wrapping_add(1),
+                    RxError::FifoOverflowed => {
+                        faults.overflows = faults.overflows.wrapping_add(1);
+                        OVERRUNS.store(faults.overflows, Ordering::Relaxed);
+                    }
                     _ => faults.garbled = faults.garbled.wrapping_add(1),
                 }
                 FAULTS.signal(faults);
@@ -186,7 +189,6 @@ async fn log_faults(baud_rate: u32) {
         if new.stalls > 0 {
             warn!("serial line: the hub fell behind the controller {=u32} times", new.stalls);
         }
-        OVERRUNS.store(total.overflows, Ordering::Relaxed);
         logged = total;
         Timer::after(FAULT_LOG_INTERVAL).await;
     }

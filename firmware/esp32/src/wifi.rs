@@ -195,6 +195,11 @@ impl Wifi {
     }
 }
 
+/// This start does not follow a failure: the radio was not hung when the one before ended.
+pub fn forget_start() {
+    RADIO.store(0, Ordering::Relaxed);
+}
+
 /// Does what the hub wants of the station, for ever.
 #[embassy_executor::task]
 pub async fn keep_joined(mut radio: WIFI<'static>, wifi: &'static Wifi) {

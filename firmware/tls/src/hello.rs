@@ -95,7 +95,8 @@ struct ServerHello<'a> {
 
 impl<'a> ServerHello<'a> {
     fn parse(mut body: Reader<'a>) -> Option<Self> {
-        let mut version = body.number(2)?;
+        // TLS 1.3 is named by an extension only.
+        let mut version = body.number(2).filter(|version| *version <= TLS_1_2)?;
         let random = body.take(32)?;
         let session = body.vector(1)?.0.len();
         let chosen = (session, body.number(2)?, body.number(1)?);

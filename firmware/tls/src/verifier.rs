@@ -31,22 +31,24 @@ impl Verifier<'_> {
     pub fn check(&self, chain: &[CertificateDer<'_>]) -> Result<(), TlsError> {
         let Some((leaf, intermediates)) = chain.split_first() else { return Err(TlsError::NoProof) };
         if **leaf == *self.trusted {
-            return self.check_dates(leaf);
+            return self.check_dates(leaf, CertificateRole::Broker);
         }
         if self.trusted.is_empty() {
             return Err(TlsError::NoCa);
         }
         let now = self.now.ok_or(TlsError::NoClock)?;
+        self.check_dates(self.trusted, CertificateRole::Ca)?;
         let trusted = CertificateDer::from_slice(self.trusted);
         let anchor = anchor_from_trusted_cert(&trusted).map_err(|_| TlsError::BadCa)?;
         self.check_chain(leaf, intermediates, anchor, now).map_err(|error| self.explain(error, chain, now))
     }
 
-    fn check_dates(&self, pinned: &[u8]) -> Result<(), TlsError> {
-        let pinned = Certificate::parse(pinned).ok_or(TlsError::Unreadable(CertificateRole::Broker))?;
+    /// The dates of a certificate that is trusted as it is; webpki looks only at those of the chain.
+    fn check_dates(&self, certificate: &[u8], role: CertificateRole) -> Result<(), TlsError> {
+        let certificate = Certificate::parse(certificate).ok_or(TlsError::Unreadable(role))?;
         match self.now {
-            Some(now) if now < pinned.not_before => Err(TlsError::NotYetValid(CertificateRole::Broker)),
-            Some(now) if now > pinned.not_after => Err(TlsError::Expired(CertificateRole::Broker)),
+            Some(now) if now < certificate.not_before => Err(TlsError::NotYetValid(role)),
+            Some(now) if now > certificate.not_after => Err(TlsError::Expired(role)),
             _ => Ok(()),
         }
     }

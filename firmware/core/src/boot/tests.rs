@@ -51,12 +51,16 @@ fn reported(message: &str) -> String {
     format!("{}…", &line[..cut])
 }
 
+/// How a run failed, what it said, and where.
+type Failure = (Reason, String, u32);
+
 /// Reads the whole history again for every report.
-fn expected(runs: &[(Vec<Act>, Reset)]) -> (Reason, u32, u32, String, u32) {
+fn expected(runs: &[(Vec<Act>, Reset)]) -> (Reason, u32, u32, Option<Failure>) {
     let since = runs.iter().rposition(|(_, reset)| *reset == Reset::PowerOn);
-    let Some((acts, reset)) = runs.last() else { return (Reason::PowerOn, 1, 0, String::new(), 0) };
+    let Some((acts, reset)) = runs.last() else { return (Reason::PowerOn, 1, 0, None) };
     let lived = &runs[since.map_or(0, |at| at + 1)..];
     let mut failures = 0;
+    let mut last = None;
     for (acts, reset) in lived {
         let is_settled = acts.iter().any(|act| matches!(act, Act::Settles));
         let fault = acts.iter().find(|act| matches!(act, Act::Panics(..) | Act::Excepts(..)));
@@ -66,17 +70,28 @@ fn expected(runs: &[(Vec<Act>, Reset)]) -> (Reason, u32, u32, String, u32) {
         if !is_settled && (fault.is_some() || matches!(reset, Reset::Watchdog | Reset::Brownout)) {
             failures += 1;
         }
+        if is_settled {
+            last = None;
+        }
+        last = match (fault, reset) {
+            (Some(Act::Panics(message, address)), _) => Some((Reason::Panic, reported(message), *address)),
+            (Some(Act::Excepts(message, address)), _) => {
+                Some((Reason::Exception, reported(message), *address))
+            }
+            (_, Reset::Watchdog) => Some((Reason::Watchdog, String::new(), 0)),
+            (_, Reset::Brownout) => Some((Reason::Brownout, String::new(), 0)),
+            _ => last,
+        };
     }
     let count = lived.len() as u32 + 1;
     if *reset == Reset::PowerOn {
-        return (Reason::PowerOn, 1, 0, String::new(), 0);
+        return (Reason::PowerOn, 1, 0, None);
     }
-    let faults = acts.iter().filter(|act| matches!(act, Act::Panics(..) | Act::Excepts(..)));
-    let (fault, message, address) = match faults.clone().next() {
-        Some(Act::Panics(message, address)) => (Some(Reason::Panic), reported(message), *address),
-        Some(Act::Excepts(message, address)) => (Some(Reason::Exception), reported(message), *address),
-        _ => (None, String::new(), 0),
-    };
+    let fault = acts.iter().find_map(|act| match act {
+        Act::Panics(..) => Some(Reason::Panic),
+        Act::Excepts(..) => Some(Reason::Exception),
+        _ => None,
+    });
     let is_told = acts.iter().any(|act| matches!(act, Act::Restarts));
     let reason = fault.unwrap_or(match reset {
         Reset::PowerOn => Reason::PowerOn,
@@ -87,7 +102,7 @@ fn expected(runs: &[(Vec<Act>, Reset)]) -> (Reason, u32, u32, String, u32) {
         Reset::Other if is_told => Reason::Restart,
         Reset::Other => Reason::Unknown,
     });
-    (reason, count, failures, message, address)
+    (reason, count, failures, last)
 }
 
 /// Orders in which a firmware really calls: it settles at most once, a restart is the last act before a fault, and faults
@@ -115,6 +130,7 @@ fn hostile() -> impl Strategy<Value = Record> {
                 failures,
                 is_settled: end >> 7,
                 end: end % 9,
+                failure: (end >> 4) % 9,
                 address: magic,
                 length: if length % 2 == 0 { length } else { length % 256 },
                 message: bytes.try_into().unwrap(),
@@ -134,7 +150,10 @@ proptest! {
         let mut record = Record::new();
         let mut report = record.begin(Reset::PowerOn);
         for so_far in 0..=runs.len() {
-            let (reason, count, failures, message, address) = expected(&runs[..so_far]);
+            let (reason, count, failures, last) = expected(&runs[..so_far]);
+            let (failure, message, address) =
+                last.map_or((None, String::new(), 0), |(failure, message, address)| (Some(failure), message, address));
+            prop_assert_eq!(report.last_failure, failure);
             prop_assert_eq!((report.reason, report.count, report.failures), (reason, count, failures));
             prop_assert_eq!((report.message(), report.address().unwrap_or(0)), (message.as_str(), address));
             prop_assert_eq!(report.is_safe_mode(), failures >= limits::FAILED_STARTS);
@@ -167,7 +186,7 @@ proptest! {
 
     /// A bit that flips in the record is noticed.
     #[test]
-    fn damage_is_noticed(act in act(), bit in 0..32 * 8_u32) {
+    fn damage_is_noticed(act in act(), bit in 0..32 * 9_u32) {
         let mut record = Record::new();
         let _ = record.begin(Reset::PowerOn);
         apply(&mut record, &act);
@@ -178,6 +197,7 @@ proptest! {
             &mut record.failures,
             &mut record.is_settled,
             &mut record.end,
+            &mut record.failure,
             &mut record.address,
             &mut record.length,
         ];
@@ -211,5 +231,11 @@ fn a_failure_is_one_sentence() {
         record.begin(Reset::Watchdog).to_string(),
         "start 2 since power-on: the firmware failed at 0x42001234: panicked at src/wifi.rs:12:5: no heap"
     );
-    assert_eq!(record.begin(Reset::Software).to_string(), "start 3 since power-on: it was told to restart");
+    assert_eq!(
+        record.begin(Reset::Software).to_string(),
+        "start 3 since power-on: it was told to restart; before that, the firmware failed at 0x42001234: panicked at \
+         src/wifi.rs:12:5: no heap"
+    );
+    record.settled();
+    assert_eq!(record.begin(Reset::Software).to_string(), "start 4 since power-on: it was told to restart");
 }

@@ -29,7 +29,7 @@ use embassy_futures::select::{Either, select};
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
-use embassy_time::Timer;
+use embassy_time::{Instant, Timer};
 use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
@@ -39,6 +39,7 @@ pub use self::panel::run_panel;
 pub use self::screen::Screen;
 use self::settings::Started;
 pub use self::wifi::join_network;
+use crate::clock::Clock;
 use crate::config::{Config, HubId};
 use crate::limits;
 use crate::link;
@@ -87,8 +88,8 @@ pub struct Resources<'a, N, P, S> {
     pub notices: &'a Notices,
     /// Signalled to restart the hub.
     pub restart: &'a Signal<NoopRawMutex, ()>,
-    /// The time, if it is known, in seconds since the beginning of 1970.
-    pub now: &'a dyn Fn() -> Option<i64>,
+    /// The time.
+    pub clock: &'a Clock,
 }
 
 /// Serves whoever sits at the port, for ever.
@@ -208,6 +209,12 @@ where
             Command::Restart => self.restart(),
             Command::FactoryReset => self.factory_reset(rest).await,
         }
+    }
+
+    /// The time, if it is known, in seconds since the beginning of 1970.
+    fn now(&self) -> Option<i64> {
+        let reading = self.hub.clock.read(self.hub.platform.wall_clock(), Instant::now());
+        reading.map(|reading| reading.unix_seconds)
     }
 
     fn help(&mut self) {

@@ -39,7 +39,7 @@ where
         let is_ready = hub.link.read(|state, _| state == LinkState::Ready);
         let hint = hub.config.controller_hint;
         self.verdict("controller", (!is_ready).then_some(&format_args!("check {hint}") as &dyn Display));
-        let is_known = (hub.now)().is_some();
+        let is_known = self.now().is_some();
         let why = "the time is not known; check time.server, and that the network lets NTP through";
         self.verdict("time", (!is_known).then_some(&why as &dyn Display));
     }

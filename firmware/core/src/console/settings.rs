@@ -13,7 +13,9 @@ use crate::limits;
 use crate::log::info;
 use crate::platform::{Network, Platform};
 use crate::request;
-use crate::settings::{self, RULE_PREFIX, SETTINGS, Setting, SettingKind, SettingText, VOLUME, certificate};
+use crate::settings::{
+    self, RULE_PREFIX, SETTINGS, Setting, SettingKind, SettingText, TIME_SERVER, VOLUME, certificate,
+};
 use crate::store::{Key, Section, Store, StoreError};
 use crate::text::{self, one_line};
 
@@ -139,9 +141,12 @@ where
                 false => self.screen.line(format_args!("{key} = what? It must be {}", setting.kind)),
             };
         };
-        if is_certificate && !value.is_empty() {
+        if is_certificate {
             let range = input.range(value);
-            return self.set_certificate(input, range).await;
+            return match value {
+                "" => self.unset(&key).await,
+                _ => self.set_certificate(input, range).await,
+            };
         }
         let mut text = SettingText::new();
         let value = if setting.kind == SettingKind::Rule {
@@ -193,6 +198,9 @@ where
             return self.screen.line(format_args!("{key} stays as it was: {error}"));
         }
         info!("console: {} was changed", key);
+        if core::ptr::eq(setting, &TIME_SERVER) {
+            self.hub.clock.want();
+        }
         if core::ptr::eq(setting, &VOLUME) {
             let mut store = self.hub.store.lock().await;
             self.hub.speaker.apply(self.hub.platform, &mut store, self.hub.config).await;

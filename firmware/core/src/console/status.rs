@@ -29,6 +29,7 @@ where
         let ssid: String<{ limits::SSID }> = one_line(&ssid.as_str());
         let (id, version) = (hub.id.as_str(), env!("CARGO_PKG_VERSION"));
         let minutes = Instant::now().as_secs() / 60;
+        let now = self.now();
         let screen = &mut *self.screen;
         screen.line(format_args!("hub         {id}, version {version} on {}", config.target));
         screen.line(format_args!("up          {} h {} min; {}", minutes / 60, minutes % 60, config.boot));
@@ -56,7 +57,7 @@ where
             let (name, tools) = (controller.name.as_str(), controller.tools);
             screen.line(format_args!("controller  {} {name}, {tools} tools", state.as_str()));
         });
-        match (hub.now)() {
+        match now {
             Some(now) => {
                 let minute = now.rem_euclid(86_400) as u32 / 60;
                 screen.line(format_args!("time        {:02}:{:02} UTC", minute / 60, minute % 60));

@@ -75,6 +75,9 @@ pub(super) fn write_boot(boot: &Report, out: &mut Writer<'_>) {
     out.object(|out| {
         out.field("reason", boot.reason.word());
         out.field("count", boot.count);
+        if let Some(failure) = boot.last_failure.filter(|failure| *failure != boot.reason) {
+            out.field("last_failure", failure.word());
+        }
         if !boot.message().is_empty() {
             out.field("message", boot.message());
         }

@@ -255,7 +255,7 @@ impl<'a> Hub<'a> {
             link: status,
             notices,
             restart: &restart,
-            now: &now,
+            clock: toolbox.clock,
         };
         let console = pin!(console::run(console, console_memory, people));
         let time = pin!(time::keep(&network, parts, toolbox));

@@ -10,6 +10,7 @@ use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use super::{Hub, Memory, open_store, restart_when_asked, start};
+use crate::clock::Clock;
 use crate::log::error;
 use crate::mqtt::Reached;
 use crate::notice::{Level, Notice};
@@ -69,7 +70,7 @@ impl Hub<'_> {
             link: port.status(),
             notices,
             restart,
-            now: &|| platform.wall_clock(),
+            clock: &Clock::new(),
         };
         let try_again = async {
             Timer::after(limits::SAFE_MODE).await;

@@ -65,7 +65,9 @@ pub(super) async fn keep<N: Network, P: Platform, F: MultiwriteNorFlash>(
             clock.wanted().await;
             continue;
         }
-        let wait = match round(network, &setting, parts, &mut closed, backoff.random(), clock).await {
+        // Nobody who has seen one question knows the next.
+        let nonce = platform.seed() ^ backoff.random();
+        let wait = match round(network, &setting, parts, &mut closed, nonce, clock).await {
             Some((host, seconds)) => {
                 let (date, time) = (Date::new(seconds).day_text(), Date::new(seconds).time_text());
                 if core::mem::take(&mut is_news) {

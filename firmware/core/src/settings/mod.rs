@@ -193,14 +193,9 @@ impl Setting {
             }
             SettingKind::Pin if value.as_text().is_some_and(|text| text == *"") => SettingText::new(),
             SettingKind::Whole(..) | SettingKind::Pin => return Err(wrong),
-            SettingKind::Zone => {
-                let text: SettingText = value.as_text().and_then(|text| text.decode()).ok_or(wrong)?;
-                let zone = Zone::find(&text).map_err(SettingError::Zone)?;
-                if zone.name.is_empty() { text } else { text::clip(&zone.name) }
-            }
             _ => value.as_text().ok_or(wrong)?.decode().ok_or(SettingError::Long(limits::SETTING))?,
         };
-        self.suits(&text).map(|()| text)
+        self.accept(text)
     }
 
     /// The same for a value that somebody typed, who may write a switch and a number in any way.
@@ -212,6 +207,15 @@ impl Setting {
             (SettingKind::Switch, _) if is_one_of(["off", "no", "false", "0"]) => text::clip(&"off"),
             _ => SettingText::try_from(typed).map_err(|_| SettingError::Long(limits::SETTING))?,
         };
+        self.accept(text)
+    }
+
+    /// The text if it suits. A zone is kept under the name that it has in the table, however it was written.
+    fn accept(&self, text: SettingText) -> Result<SettingText, SettingError> {
+        if self.kind == SettingKind::Zone {
+            let zone = Zone::find(&text).map_err(SettingError::Zone)?;
+            return Ok(if zone.name.is_empty() { text } else { text::clip(&zone.name) });
+        }
         self.suits(&text).map(|()| text)
     }
 
@@ -297,7 +301,10 @@ impl Setting {
             }
             if self.kind != SettingKind::Rule {
                 let default = Self { key: "default", ..*self };
-                default.write((self.default)(config), out);
+                let text = (self.default)(config);
+                // A certificate fills a reply by itself.
+                let is_shown = text.is_empty() || self.kind != SettingKind::Certificate;
+                default.write(if is_shown { text } else { IS_SET }, out);
             }
             out.field("secret", self.is_secret);
             out.field("restart_required", self.needs_restart);
