@@ -1,29 +1,11 @@
-//! The firmware and a broker that speaks TLS: a day with it, and those that it does not trust.
+//! The firmware and brokers that speak TLS: what a handshake costs, and those that it does not trust.
 
 use rcgen::date_time_ymd;
-use support::Folder;
-use support::certificate::{Issued, KeyKind, authority, self_signed};
+use support::certificate::{KeyKind, authority, self_signed};
 use support::mosquitto::Mosquitto;
 
-use crate::{Machine, STACK, boots_serves_and_comes_back};
-
-/// A machine that trusts this certificate, at the broker's port for TLS.
-fn machine(port: u16, trusted: &Issued, options: &[&str]) -> (Machine, Folder) {
-    let folder = Folder::new("hearthwave-ca");
-    let file = folder.0.join("ca.pem");
-    std::fs::write(&file, trusted.pem()).expect("a file");
-    let ca = format!("ca={}", file.display());
-    (Machine::start(port, &[&["tls=1", &ca], options].concat()), folder)
-}
-
-#[test]
-#[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
-fn the_firmware_boots_serves_and_comes_back_over_tls() {
-    let root = authority("a home", KeyKind::P256);
-    let broker = Mosquitto::start_tls(&root.issues(KeyKind::P256, |_| {}), "tls_version tlsv1.3");
-    let (machine, _folder) = machine(broker.tls_port, &root, &["report=1"]);
-    boots_serves_and_comes_back(broker, &machine);
-}
+use crate::STACK;
+use crate::way::Ca;
 
 /// How deep the stack gets, and how many instructions a handshake takes.
 #[test]
@@ -35,7 +17,7 @@ fn the_firmware_shakes_hands_with_every_kind_of_certificate() {
         let root = authority("a home", kind);
         let middle = root.issues_authority("a CA", kind, |_| {});
         let broker = Mosquitto::start_tls(&middle.issues(kind, |_| {}), "");
-        let (machine, _folder) = machine(broker.tls_port, &root, &["report=1", "icount=1"]);
+        let machine = Ca::new(&root).machine(broker.tls_port, &["report=1", "icount=1"]);
         assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
         broker.echo("qemu", "encrypted");
         machine.logs("instructions");
@@ -57,7 +39,8 @@ fn the_firmware_trusts_a_certificate_that_was_pinned() {
     for broker in [authority("a home", KeyKind::P256), authority("a home", KeyKind::Rsa(2048)).as_version_1()]
     {
         let mosquitto = Mosquitto::start_tls(&broker, "");
-        let (_machine, _folder) = machine(mosquitto.tls_port, &broker, &[]);
+        let ca = Ca::new(&broker);
+        let _machine = ca.machine(mosquitto.tls_port, &[]);
         assert_eq!(mosquitto.next_message("hearthwave/qemu/availability"), "online");
         mosquitto.echo("qemu", "pinned");
     }
@@ -80,17 +63,17 @@ fn the_firmware_refuses_a_broker_that_it_cannot_trust_and_says_why() {
         (authority("another", KeyKind::P256).issues(KeyKind::P256, |_| {}), "from another CA", "unknown ca"),
     ] {
         let mosquitto = Mosquitto::start_tls(&broker, "");
-        let (machine, _folder) = machine(mosquitto.tls_port, &root, &[]);
+        let machine = Ca::new(&root).machine(mosquitto.tls_port, &[]);
         machine.logs(words);
         assert!(!machine.log().contains("connected to"), "{}", machine.log());
         // The broker's log says it, too, if the broker was told.
         support::wait_for(theirs, || mosquitto.log().contains(theirs));
     }
     let mosquitto = Mosquitto::start_tls_1_2(&good);
-    let (too_old, _folder) = machine(mosquitto.tls_port, &root, &[]);
+    let too_old = Ca::new(&root).machine(mosquitto.tls_port, &[]);
     too_old.logs("the broker speaks no TLS 1.3");
     // A port that speaks no TLS.
     let mosquitto = Mosquitto::start();
-    let (machine, _folder) = machine(mosquitto.port, &root, &[]);
+    let machine = Ca::new(&root).machine(mosquitto.port, &[]);
     machine.logs("check that this is its port for TLS");
 }
