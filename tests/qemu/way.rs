@@ -1,6 +1,5 @@
 //! The two ways from the firmware to its broker: in the clear, and by TLS.
 
-use support::Folder;
 use support::certificate::{Issued, KeyKind, authority};
 use support::mosquitto::{Login, Mosquitto};
 
@@ -37,43 +36,38 @@ impl Way {
                 let root = authority("a home", KeyKind::P256);
                 let issued = root.issues(KeyKind::P256, |_| {});
                 let broker = Mosquitto::start_tls_for(login, &issued, "tls_version tlsv1.3");
-                Site { broker, ca: Some(Ca::new(&root)) }
+                Site { broker, ca: Some(root) }
             }
         }
-    }
-}
-
-/// A certificate that the firmware trusts, in a file.
-pub struct Ca {
-    folder: Folder,
-}
-
-impl Ca {
-    pub fn new(trusted: &Issued) -> Self {
-        let folder = Folder::new("hearthwave-ca");
-        std::fs::write(folder.0.join("ca.pem"), trusted.pem()).expect("a file");
-        Self { folder }
-    }
-
-    /// A machine that trusts it, at this port for TLS.
-    pub fn machine(&self, port: u16, options: &[&str]) -> Machine {
-        let ca = format!("ca={}", self.folder.0.join("ca.pem").display());
-        Machine::start(port, &[&["tls=1", &ca], options].concat())
     }
 }
 
 /// A broker, and what the firmware needs to get there. People come in the clear.
 pub struct Site {
     pub broker: Mosquitto,
-    ca: Option<Ca>,
+    /// The CA of its certificate, if the firmware comes by TLS.
+    ca: Option<Issued>,
 }
 
 impl Site {
+    /// Where the firmware comes in.
+    pub fn port(&self) -> u16 {
+        match self.ca {
+            None => self.broker.port,
+            Some(_) => self.broker.tls_port,
+        }
+    }
+
     /// Starts a machine at this broker, without waiting.
     pub fn machine(&self, options: &[&str]) -> Machine {
+        self.machine_at(self.port(), options)
+    }
+
+    /// The same, if another port leads there.
+    pub fn machine_at(&self, port: u16, options: &[&str]) -> Machine {
         match &self.ca {
-            None => Machine::start(self.broker.port, options),
-            Some(ca) => ca.machine(self.broker.tls_port, options),
+            None => Machine::start(port, options),
+            Some(ca) => Machine::start_tls(port, ca, options),
         }
     }
 }
