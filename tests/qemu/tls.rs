@@ -1,8 +1,9 @@
 //! The firmware and brokers that speak TLS: what a handshake costs, and those that it does not trust.
 
 use rcgen::date_time_ymd;
-use support::certificate::{KeyKind, authority, self_signed};
+use support::certificate::{Issued, KeyKind, authority, self_signed};
 use support::mosquitto::Mosquitto;
+use support::wait_for;
 
 use crate::{Machine, STACK};
 
@@ -57,34 +58,63 @@ fn the_firmware_trusts_a_certificate_that_was_pinned() {
     }
 }
 
+/// The firmware, which trusts `root`, refuses a broker with this certificate and says why. So does the broker's log, if the
+/// broker was told.
+fn refuses(root: &Issued, broker: &Issued, words: &str, theirs: &str) {
+    let mosquitto = Mosquitto::start_tls(broker, "");
+    let machine = Machine::start_tls(mosquitto.tls_port, root, &[]);
+    // Either of them ends the wait.
+    wait_for("a verdict", || [words, "connected to"].iter().any(|words| machine.log().contains(words)));
+    let log = machine.log();
+    assert!(log.contains(words) && !log.contains("connected to"), "{log}");
+    wait_for(theirs, || mosquitto.log().contains(theirs));
+}
+
 #[test]
 #[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
-fn the_firmware_refuses_a_broker_that_it_cannot_trust_and_says_why() {
+fn a_broker_with_another_name_is_refused() {
     let root = authority("a home", KeyKind::P256);
-    let elsewhere = |params: &mut rcgen::CertificateParams| {
-        params.subject_alt_names =
-            rcgen::CertificateParams::new(["example.org".into()]).unwrap().subject_alt_names;
-    };
-    let good = root.issues(KeyKind::P256, |_| {});
+    let elsewhere = root.issues(KeyKind::P256, |params| {
+        let names = rcgen::CertificateParams::new(["example.org".into()]).expect("a name");
+        params.subject_alt_names = names.subject_alt_names;
+    });
+    refuses(&root, &elsewhere, "is for another name", "bad certificate");
+}
+
+#[test]
+#[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
+fn a_broker_whose_certificate_has_expired_is_refused() {
+    let root = authority("a home", KeyKind::P256);
     let expired = root.issues(KeyKind::P256, |params| params.not_after = date_time_ymd(2024, 1, 1));
-    for (broker, words, theirs) in [
-        (root.issues(KeyKind::P256, elsewhere), "is for another name", "bad certificate"),
-        (expired, "the broker's certificate has expired", "certificate expired"),
-        (self_signed(KeyKind::P256), "is self-signed and not the one in broker.ca", "unknown ca"),
-        (authority("another", KeyKind::P256).issues(KeyKind::P256, |_| {}), "from another CA", "unknown ca"),
-    ] {
-        let mosquitto = Mosquitto::start_tls(&broker, "");
-        let machine = Machine::start_tls(mosquitto.tls_port, &root, &[]);
-        machine.logs(words);
-        assert!(!machine.log().contains("connected to"), "{}", machine.log());
-        // The broker's log says it, too, if the broker was told.
-        support::wait_for(theirs, || mosquitto.log().contains(theirs));
-    }
-    let mosquitto = Mosquitto::start_tls_1_2(&good);
+    refuses(&root, &expired, "the broker's certificate has expired", "certificate expired");
+}
+
+#[test]
+#[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
+fn a_broker_that_signed_its_certificate_itself_is_refused() {
+    let (root, itself) = (authority("a home", KeyKind::P256), self_signed(KeyKind::P256));
+    refuses(&root, &itself, "is self-signed and not the one in broker.ca", "unknown ca");
+}
+
+#[test]
+#[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
+fn a_broker_under_another_ca_is_refused() {
+    let (root, another) = (authority("a home", KeyKind::P256), authority("another", KeyKind::P256));
+    refuses(&root, &another.issues(KeyKind::P256, |_| {}), "from another CA", "unknown ca");
+}
+
+#[test]
+#[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
+fn a_broker_without_tls_1_3_is_refused_whatever_its_certificate() {
+    let root = authority("a home", KeyKind::P256);
+    let mosquitto = Mosquitto::start_tls_1_2(&root.issues(KeyKind::P256, |_| {}));
     let too_old = Machine::start_tls(mosquitto.tls_port, &root, &[]);
     too_old.logs("the broker speaks no TLS 1.3");
     // A port that speaks no TLS.
     let mosquitto = Mosquitto::start();
     let machine = Machine::start_tls(mosquitto.port, &root, &[]);
     machine.logs("check that this is its port for TLS");
+    for log in [too_old.log(), machine.log()] {
+        assert!(!log.contains("connected to"), "{log}");
+    }
 }
