@@ -4,6 +4,7 @@ mod boot;
 mod burst;
 mod chat;
 mod console;
+mod erases;
 mod time;
 mod tls;
 mod way;
@@ -89,6 +90,24 @@ impl Machine {
 
     /// The controller's end of the serial line.
     fn line(&self) -> UnixStream {
+        self.line_by(|from, to| drop(std::io::copy(from, to)))
+    }
+
+    /// The same, with a controller that sends at 115200 baud.
+    fn slow_line(&self) -> UnixStream {
+        self.line_by(|from, to| {
+            let mut bytes = [0; 16];
+            while let Ok(count @ 1..) = from.read(&mut bytes)
+                && to.write_all(&bytes[..count]).is_ok()
+            {
+                // Ten bits a byte.
+                std::thread::sleep(Duration::from_nanos(count as u64 * 86_806));
+            }
+        })
+    }
+
+    /// A line on which `copy` carries what the controller sends.
+    fn line_by(&self, copy: impl FnOnce(&mut UnixStream, &mut UnixStream) + Send + 'static) -> UnixStream {
         let (mut rx, _) = self.listener.accept().expect("QEMU connects");
         let (line, mut tap_tx) = UnixStream::pair().expect("a socket");
         let (mut tx, mut tap_rx) = (rx.try_clone().expect("a socket"), tap_tx.try_clone().expect("a socket"));
@@ -105,7 +124,7 @@ impl Machine {
             let _ = tap_tx.shutdown(Shutdown::Both);
         });
         std::thread::spawn(move || {
-            let _ = std::io::copy(&mut tap_rx, &mut tx);
+            copy(&mut tap_rx, &mut tx);
             let _ = tx.shutdown(Shutdown::Both);
         });
         line.set_read_timeout(Some(PATIENCE)).expect("a timeout");
