@@ -118,7 +118,7 @@ impl Dial for WireDial {
 /// A stream to the broker, in the clear or through a board's TLS.
 enum Io<'a> {
     Plain(BrokerStream),
-    Tls(TlsStream<'a, Segments>),
+    Tls(Box<TlsStream<'a, Segments>>),
 }
 
 impl<'a> Io<'a> {
@@ -129,7 +129,7 @@ impl<'a> Io<'a> {
     ) -> Result<Self, DialError> {
         match memory {
             None => Ok(Self::Plain(BrokerStream::new(stream))),
-            Some(memory) => Ok(Self::Tls(tls::open(stream, memory, dials as u64).await?)),
+            Some(memory) => Ok(Self::Tls(Box::new(tls::open(stream, memory, dials as u64).await?))),
         }
     }
 }
