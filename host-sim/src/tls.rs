@@ -85,8 +85,8 @@ impl ServerCertVerifier for Judge {
         let chain: Vec<CertificateDer<'_>> =
             std::iter::once(leaf).chain(intermediates).map(|der| CertificateDer::from_slice(der)).collect();
         let algorithms = self.provider.signature_verification_algorithms.all;
-        let verifier = Verifier { host: &self.host, trusted: &self.trusted, now: self.now, algorithms };
-        verifier.check(&chain).map(|()| ServerCertVerified::assertion()).map_err(|error| {
+        let verifier = Verifier { host: &self.host, trusted: &self.trusted, now: self.now };
+        verifier.check(&chain, algorithms).map(|()| ServerCertVerified::assertion()).map_err(|error| {
             *self.refusal.lock().expect("nothing panics while it is held") = Some(error);
             Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)
         })

@@ -50,6 +50,13 @@ fn the_lamp_tells_how_the_hub_is() {
         world.person("ben").await.sees_link("ready").await;
         sleep(Duration::from_secs(1)).await;
         assert_eq!(panel.lamp(), Some(Pattern::Well));
+        // The controller alone is away, for long enough to be missed.
+        home.faults().unplug();
+        sleep(Duration::from_secs(180)).await;
+        assert_eq!(panel.lamp(), Some(Pattern::Missing));
+        home.faults().plug();
+        sleep(Duration::from_secs(180)).await;
+        assert_eq!(panel.lamp(), Some(Pattern::Well));
         world.wire.reach.set(Reach::Fails(hub_core::DialError::Refused));
         world.broker().kick(CLIENT);
         sleep(Duration::from_secs(1)).await;

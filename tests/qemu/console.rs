@@ -3,24 +3,24 @@
 use std::time::Duration;
 
 use serde_json::json;
-use support::mosquitto::Mosquitto;
 use support::typist::Typist;
 use support::{Folder, improv};
 use tokio::net::UnixStream;
 use tokio::time::sleep;
 use world::in_real_time;
 
-use super::Machine;
+use crate::Machine;
+use crate::way::{Site, Way};
 
 const SSID: &str = "Simulated Home";
 const PASSWORD: &str = "correct horse";
 
 /// A machine that has joined no network, and the path of its port of people.
-fn start(broker: &Mosquitto, options: &[&str]) -> (Machine, String, Folder) {
+fn start(site: &Site, options: &[&str]) -> (Machine, String, Folder) {
     let folder = Folder::new("hearthwave-console");
     let path = folder.0.join("console").to_str().expect("text").to_owned();
     let console = format!("console=unix:{path}");
-    let machine = Machine::start(broker.port, &[&[console.as_str(), "wifi=none"], options].concat());
+    let machine = site.machine(&[&[console.as_str(), "wifi=none"], options].concat());
     machine.logs("hub qemu: version");
     (machine, path, folder)
 }
@@ -28,8 +28,9 @@ fn start(broker: &Mosquitto, options: &[&str]) -> (Machine, String, Folder) {
 #[test]
 #[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
 fn the_firmware_is_set_up_from_its_console() {
-    let broker = Mosquitto::start();
-    let (machine, path, _folder) = start(&broker, &["report=1"]);
+    // Without a network, the way to the broker is all the same.
+    let site = Way::Plain.broker();
+    let (machine, path, _folder) = start(&site, &["report=1"]);
     let _line = machine.line();
     in_real_time(async {
         let mut ann = Typist::at(UnixStream::connect(&path).await.expect("QEMU listens"));
@@ -71,25 +72,28 @@ fn sleep_two_reports() {
 #[test]
 #[ignore = "needs qemu, mosquitto, the firmware, Node and the package improv-wifi-serial-sdk; ./tests/run runs it"]
 fn a_browsers_sdk_sets_the_firmware_up() {
-    let broker = Mosquitto::start();
-    let (machine, path, _folder) = start(&broker, &[]);
-    let _line = machine.line();
-    in_real_time(async {
-        let seen = improv::sets_up(&path, SSID, PASSWORD).await;
-        let networks = json!([
-            { "name": "Simulated Café", "rssi": -81, "secured": false },
-            { "name": SSID, "rssi": -52, "secured": true },
-        ]);
-        improv::check(&seen, "qemu", "qemu", &networks);
-        // It is online without a restart.
-        assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
-        broker.echo("qemu", "here");
-        let mut ann = Typist::at(UnixStream::connect(&path).await.expect("QEMU listens"));
-        ann.sends(b"\x03").await;
-        sleep(Duration::from_millis(200)).await;
-        ann.reads("> ").await;
-        ann.sees("status", "Wi-Fi       Simulated Home: joined").await;
-        ann.sees("show hub.id", "hub.id = hallway (takes effect after `restart`)").await;
+    Way::each(|way| {
+        let site = way.broker();
+        let broker = &site.broker;
+        let (machine, path, _folder) = start(&site, &[]);
+        let _line = machine.line();
+        in_real_time(async {
+            let seen = improv::sets_up(&path, SSID, PASSWORD).await;
+            let networks = json!([
+                { "name": "Simulated Café", "rssi": -81, "secured": false },
+                { "name": SSID, "rssi": -52, "secured": true },
+            ]);
+            improv::check(&seen, "qemu", "qemu", &networks);
+            // It is online without a restart.
+            assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
+            broker.echo("qemu", "here");
+            let mut ann = Typist::at(UnixStream::connect(&path).await.expect("QEMU listens"));
+            ann.sends(b"\x03").await;
+            sleep(Duration::from_millis(200)).await;
+            ann.reads("> ").await;
+            ann.sees("status", "Wi-Fi       Simulated Home: joined").await;
+            ann.sees("show hub.id", "hub.id = hallway (takes effect after `restart`)").await;
+        });
+        assert!(!machine.log().contains(PASSWORD), "the password is in the log");
     });
-    assert!(!machine.log().contains(PASSWORD), "the password is in the log");
 }

@@ -1,10 +1,13 @@
 //! The firmware in QEMU, on the instruction set of an ESP32-C3, with a real broker and a real MCP server around it.
 
 mod boot;
+mod burst;
 mod chat;
 mod console;
+mod erases;
 mod time;
 mod tls;
+mod way;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
@@ -16,10 +19,13 @@ use std::time::Duration;
 
 use host_sim::zwave::Home;
 use serde_json::{Value, json};
+use support::certificate::Issued;
 use support::line::LineTap;
 use support::mosquitto::Mosquitto;
 use support::process::Running;
 use support::{Folder, PATIENCE, wait_for};
+
+use crate::way::Way;
 
 const CALL: &str = "hearthwave/qemu/request/tool/call";
 
@@ -48,7 +54,19 @@ impl Drop for Machine {
 impl Machine {
     /// Starts the firmware with the broker at `port`, without waiting.
     fn start(port: u16, options: &[&str]) -> Self {
+        Self::start_in(Folder::new("hearthwave-qemu"), port, options)
+    }
+
+    /// The same with a port for TLS, whose broker is checked with a certificate that the firmware trusts.
+    fn start_tls(port: u16, trusted: &Issued, options: &[&str]) -> Self {
         let folder = Folder::new("hearthwave-qemu");
+        let file = folder.0.join("ca.pem");
+        std::fs::write(&file, trusted.pem()).expect("a file");
+        let ca = format!("ca={}", file.display());
+        Self::start_in(folder, port, &[&["tls=1", &ca], options].concat())
+    }
+
+    fn start_in(folder: Folder, port: u16, options: &[&str]) -> Self {
         let socket = folder.0.join("uart");
         let listener = UnixListener::bind(&socket).expect("a socket");
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("firmware/qemu");
@@ -72,6 +90,24 @@ impl Machine {
 
     /// The controller's end of the serial line.
     fn line(&self) -> UnixStream {
+        self.line_by(|from, to| drop(std::io::copy(from, to)))
+    }
+
+    /// The same, with a controller that sends at 115200 baud.
+    fn slow_line(&self) -> UnixStream {
+        self.line_by(|from, to| {
+            let mut bytes = [0; 16];
+            while let Ok(count @ 1..) = from.read(&mut bytes)
+                && to.write_all(&bytes[..count]).is_ok()
+            {
+                // Ten bits a byte.
+                std::thread::sleep(Duration::from_nanos(count as u64 * 86_806));
+            }
+        })
+    }
+
+    /// A line on which `copy` carries what the controller sends.
+    fn line_by(&self, copy: impl FnOnce(&mut UnixStream, &mut UnixStream) + Send + 'static) -> UnixStream {
         let (mut rx, _) = self.listener.accept().expect("QEMU connects");
         let (line, mut tap_tx) = UnixStream::pair().expect("a socket");
         let (mut tx, mut tap_rx) = (rx.try_clone().expect("a socket"), tap_tx.try_clone().expect("a socket"));
@@ -88,7 +124,7 @@ impl Machine {
             let _ = tap_tx.shutdown(Shutdown::Both);
         });
         std::thread::spawn(move || {
-            let _ = std::io::copy(&mut tap_rx, &mut tx);
+            copy(&mut tap_rx, &mut tx);
             let _ = tx.shutdown(Shutdown::Both);
         });
         line.set_read_timeout(Some(PATIENCE)).expect("a timeout");
@@ -97,9 +133,16 @@ impl Machine {
 
     /// The deepest that the stack has been, which the firmware reports with `report=1`.
     fn stack_used(&self) -> usize {
+        self.reports("usage: stack ") as usize
+    }
+
+    /// The number behind these words in the last report.
+    fn reports(&self, words: &str) -> u64 {
         let log = self.log();
-        let report = log.rsplit("usage: stack ").next().and_then(|rest| rest.split(' ').next());
-        report.and_then(|bytes| bytes.parse().ok()).expect("a report")
+        let report =
+            log.lines().rfind(|line| line.contains("usage: ")).and_then(|line| line.split_once(words));
+        let digits = report.map(|(_, rest)| rest.split(|other: char| !other.is_ascii_digit()).next());
+        digits.flatten().and_then(|digits| digits.parse().ok()).expect("a report")
     }
 }
 
@@ -141,18 +184,19 @@ fn serves(home: &Home, line: UnixStream) {
 
 /// The firmware's serial line is the standard input and output of this program.
 /// Returns who it is.
-fn drives(mut controller: Command) -> Value {
-    let broker = Mosquitto::start();
-    let machine = Machine::start(broker.port, &[]);
+fn drives(way: Way, mut controller: Command) -> Value {
+    let site = way.broker();
+    let broker = &site.broker;
+    let machine = site.machine(&[]);
     let line = machine.line();
     line.set_read_timeout(None).expect("no timeout");
     let input = std::os::fd::OwnedFd::from(line.try_clone().expect("a socket"));
     let output = std::os::fd::OwnedFd::from(line);
     let mut controller =
         controller.stdin(input).stdout(output).stderr(Stdio::null()).spawn().expect("it runs");
-    let info = waits_for_info(&broker, |info| info["link"] == "ready");
+    let info = waits_for_info(broker, |info| info["link"] == "ready");
     assert!(info["controller"]["tools"].as_u64() >= Some(2), "{info}");
-    switches_on(&broker);
+    switches_on(broker);
     controller.kill().expect("it ran");
     controller.wait().expect("its end");
     info["controller"].clone()
@@ -170,71 +214,81 @@ fn python_controller() -> Command {
 #[test]
 #[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
 fn the_firmware_drives_the_simulated_controller_as_a_program() {
-    let mut zwave =
-        Command::new(std::env::var_os("HEARTHWAVE_ZWAVE").expect("HEARTHWAVE_ZWAVE is that program"));
-    zwave.arg("--fast");
-    drives(zwave);
+    Way::each(|way| {
+        let mut zwave =
+            Command::new(std::env::var_os("HEARTHWAVE_ZWAVE").expect("HEARTHWAVE_ZWAVE is that program"));
+        zwave.arg("--fast");
+        drives(way, zwave);
+    });
 }
 
 #[test]
 #[ignore = "needs qemu, mosquitto, the firmware and the Python package mcp; ./tests/run runs it"]
 fn the_firmware_drives_a_controller_on_the_python_sdk() {
-    drives(python_controller());
+    Way::each(|way| {
+        drives(way, python_controller());
+    });
 }
 
 /// Popular servers list 20, 44 and 76 kB of tools in one line.
 #[test]
 #[ignore = "needs qemu, mosquitto, the firmware and the Python package mcp; ./tests/run runs it"]
 fn the_firmware_takes_as_many_tools_as_fit_of_a_list_of_any_length() {
-    for (kilobytes, fits) in [("20", true), ("44", false), ("76", false)] {
-        let mut controller = python_controller();
-        controller.arg(kilobytes);
-        let controller = drives(controller);
-        println!("{kilobytes} kB of tools: {controller}");
-        assert!(controller["tools"].as_u64() >= Some(20), "{controller}");
-        assert_eq!(controller["left_out"] == 0, fits, "{controller}");
-    }
+    Way::each(|way| {
+        for (kilobytes, fits) in [("20", true), ("44", false), ("76", false)] {
+            let mut controller = python_controller();
+            controller.arg(kilobytes);
+            let controller = drives(way, controller);
+            println!("{kilobytes} kB of tools: {controller}");
+            assert!(controller["tools"].as_u64() >= Some(20), "{controller}");
+            assert_eq!(controller["left_out"] == 0, fits, "{controller}");
+        }
+    });
 }
 
 #[test]
 #[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
 fn the_firmware_remembers_and_its_tools_keep_to_the_stack() {
-    let broker = Mosquitto::start();
-    let machine = Machine::start(broker.port, &["report=1"]);
-    let _line = machine.line();
-    assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
-    let document = json!({ "category": "long", "name": "text", "text": "x".repeat(3000) }).to_string();
-    let put = broker.ask("hearthwave/qemu/request/content/put", document.as_bytes());
-    let put: Value = serde_json::from_str(&put).expect("JSON");
-    assert_eq!(put["success"], true, "{put}");
-    // Enough changes for the store to erase pages.
-    for round in 0..40 {
-        let value = format!("{round}{}", "v".repeat(400));
-        calls(&broker, "set_feature_flag", json!({ "name": "flag", "value": value }));
-        let seen = calls(&broker, "get_project_flag", json!({ "name": "flag" }));
-        assert_eq!(seen["value"], value);
-    }
-    let content = calls(&broker, "get_content", json!({ "expression": "long/*,hub" }));
-    assert_eq!(content["documents"][0]["text"].as_str().map(str::len), Some(3000));
-    let deep = format!("{}1{}", "(".repeat(30), ")".repeat(30));
-    assert_eq!(calls(&broker, "math_eval", json!({ "expression": deep })), json!({ "result": 1 }));
-    machine.logs("usage: stack");
-    std::thread::sleep(Duration::from_millis(1500));
-    let used = machine.stack_used();
-    println!("the firmware's stack, deepest over the tools: {used} bytes");
-    assert!(used < STACK, "{used} bytes of stack");
+    Way::each(|way| {
+        let site = way.broker();
+        let broker = &site.broker;
+        let machine = site.machine(&["report=1"]);
+        let _line = machine.line();
+        assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
+        let document = json!({ "category": "long", "name": "text", "text": "x".repeat(3000) }).to_string();
+        let put = broker.ask("hearthwave/qemu/request/content/put", document.as_bytes());
+        let put: Value = serde_json::from_str(&put).expect("JSON");
+        assert_eq!(put["success"], true, "{put}");
+        // Enough changes for the store to erase pages.
+        for round in 0..40 {
+            let value = format!("{round}{}", "v".repeat(400));
+            calls(broker, "set_feature_flag", json!({ "name": "flag", "value": value }));
+            let seen = calls(broker, "get_project_flag", json!({ "name": "flag" }));
+            assert_eq!(seen["value"], value);
+        }
+        let content = calls(broker, "get_content", json!({ "expression": "long/*,hub" }));
+        assert_eq!(content["documents"][0]["text"].as_str().map(str::len), Some(3000));
+        let deep = format!("{}1{}", "(".repeat(30), ")".repeat(30));
+        assert_eq!(calls(broker, "math_eval", json!({ "expression": deep })), json!({ "result": 1 }));
+        machine.logs("usage: stack");
+        std::thread::sleep(Duration::from_millis(1500));
+        let used = machine.stack_used();
+        println!("the firmware's stack, deepest over the tools: {used} bytes");
+        assert!(used < STACK, "{used} bytes of stack");
+    });
 }
 
 #[test]
 #[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
 fn the_firmware_boots_serves_and_comes_back() {
-    let broker = Mosquitto::start();
-    let machine = Machine::start(broker.port, &["report=1"]);
-    boots_serves_and_comes_back(broker, &machine);
+    Way::each(boots_serves_and_comes_back);
 }
 
-/// The story of a day. The machine reports what it uses.
-fn boots_serves_and_comes_back(mut broker: Mosquitto, machine: &Machine) {
+/// The story of a day.
+fn boots_serves_and_comes_back(way: Way) {
+    let mut site = way.broker();
+    let machine = site.machine(&["report=1"]);
+    let broker = &mut site.broker;
     // The controller is one on the real SDK, after some noise on the line.
     let mut line = machine.line();
     let mut hello = String::new();
@@ -253,14 +307,14 @@ fn boots_serves_and_comes_back(mut broker: Mosquitto, machine: &Machine) {
     // Nothing waited for the controller.
     assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
     broker.echo("qemu", "first");
-    let info = waits_for_info(&broker, |info| info["link"] == "ready");
+    let info = waits_for_info(broker, |info| info["link"] == "ready");
     assert_eq!(info["target"], "qemu");
     assert_eq!(info["controller"]["name"], "simulated-zwave");
     assert_eq!(info["controller"]["tools"], 9);
 
     // Names as models write them, and as the controller expects them.
     assert_eq!(home.device("Switch One").expect("it").json()["state"]["on"], false);
-    switches_on(&broker);
+    switches_on(broker);
     let call = home.record().calls().into_iter().next_back().expect("a call");
     let seen = Value::from(call.arguments.expect("arguments"));
     assert_eq!(seen, json!({ "deviceName": "Switch One", "action": "on" }));
@@ -292,7 +346,7 @@ fn boots_serves_and_comes_back(mut broker: Mosquitto, machine: &Machine) {
     broker.restart();
     assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
     broker.echo("qemu", "back again");
-    assert_eq!(waits_for_info(&broker, |info| info["link"] == "ready")["controller"]["tools"], 9);
+    assert_eq!(waits_for_info(broker, |info| info["link"] == "ready")["controller"]["tools"], 9);
 
     machine.logs("usage: stack ");
     let stack = machine.stack_used();
@@ -304,69 +358,84 @@ fn boots_serves_and_comes_back(mut broker: Mosquitto, machine: &Machine) {
 #[test]
 #[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
 fn nothing_but_json_rpc_is_on_the_line_however_much_is_logged() {
-    let broker = Mosquitto::start();
-    let machine = Machine::start(broker.port, &["log=trace"]);
-    serves(&Home::default(), machine.line());
-    waits_for_info(&broker, |info| info["link"] == "ready");
-    switches_on(&broker);
-    let reply =
-        broker.call("qemu", "control_zwave_device", json!({ "device_name": "nobody", "command": "on" }));
-    assert_eq!(reply["success"], false, "{reply}");
-    broker.echo("qemu", "its own");
-    for words in
-        ["TRACE Tool called: control_zwave_device", "DEBUG ", "INFO  tool control_zwave_device", "ERROR Tool"]
-    {
-        machine.logs(words);
-    }
-    let written = machine.written.lock().expect("its bytes").clone();
-    let mut tap = LineTap::default();
-    tap.wrote(&written);
-    // The handshake takes three, and two are calls.
-    assert!(tap.count() >= 5, "{}", String::from_utf8_lossy(&written));
+    Way::each(|way| {
+        let site = way.broker();
+        let broker = &site.broker;
+        let machine = site.machine(&["log=trace"]);
+        serves(&Home::default(), machine.line());
+        waits_for_info(broker, |info| info["link"] == "ready");
+        switches_on(broker);
+        let reply =
+            broker.call("qemu", "control_zwave_device", json!({ "device_name": "nobody", "command": "on" }));
+        assert_eq!(reply["success"], false, "{reply}");
+        broker.echo("qemu", "its own");
+        for words in [
+            "TRACE Tool called: control_zwave_device",
+            "DEBUG ",
+            "INFO  tool control_zwave_device",
+            "ERROR Tool",
+        ] {
+            machine.logs(words);
+        }
+        let written = machine.written.lock().expect("its bytes").clone();
+        let mut tap = LineTap::default();
+        tap.wrote(&written);
+        // The handshake takes three, and two are calls.
+        assert!(tap.count() >= 5, "{}", String::from_utf8_lossy(&written));
+    });
 }
 
 /// Instructions for one call of `echo`, from the payload that came in to the payload that went out.
 const ECHO_BUDGET: u64 = 60_000;
+/// The same by TLS: the reply is sealed, and the event before it.
+const ECHO_BUDGET_TLS: u64 = 200_000;
 
 #[test]
 #[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
 fn an_echo_call_stays_within_its_budget() {
-    const CALLS: usize = 20;
-    let broker = Mosquitto::start();
-    // One instruction is one nanosecond, whatever the host does, so that the hub's own clock counts them.
-    let machine = Machine::start(broker.port, &["icount=1", "log=debug"]);
-    let mut line = machine.line();
-    std::thread::spawn(move || std::io::copy(&mut line, &mut std::io::sink()));
-    assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
-    for number in 0..CALLS {
-        broker.echo("qemu", &number.to_string());
-    }
-    let log = machine.log();
-    let microseconds = log
-        .lines()
-        .filter_map(|line| line.split_once("answered after ")?.1.strip_suffix(" us")?.parse().ok());
-    let counts: Vec<u64> = microseconds.map(|microseconds: u64| microseconds * 1000).collect();
-    assert!(counts.len() >= CALLS - 1, "{counts:?}");
-    let most = *counts.iter().max().expect("a count");
-    println!("instructions for one echo call, payload to payload: at most {most} (budget {ECHO_BUDGET})");
-    assert!(most < ECHO_BUDGET, "{counts:?}");
+    Way::each(|way| {
+        const CALLS: usize = 20;
+        let site = way.broker();
+        let broker = &site.broker;
+        // One instruction is one nanosecond, whatever the host does, so that the hub's own clock counts them.
+        let machine = site.machine(&["icount=1", "log=debug"]);
+        let mut line = machine.line();
+        std::thread::spawn(move || std::io::copy(&mut line, &mut std::io::sink()));
+        assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
+        for number in 0..CALLS {
+            broker.echo("qemu", &number.to_string());
+        }
+        let log = machine.log();
+        let microseconds = log
+            .lines()
+            .filter_map(|line| line.split_once("answered after ")?.1.strip_suffix(" us")?.parse().ok());
+        let counts: Vec<u64> = microseconds.map(|microseconds: u64| microseconds * 1000).collect();
+        assert!(counts.len() >= CALLS - 1, "{counts:?}");
+        let most = *counts.iter().max().expect("a count");
+        let budget = if way == Way::Tls { ECHO_BUDGET_TLS } else { ECHO_BUDGET };
+        println!("instructions for one echo call, payload to payload: at most {most} (budget {budget})");
+        assert!(most < budget, "{counts:?}");
+    });
 }
 
 #[test]
 #[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
 fn the_firmware_says_what_is_wrong() {
-    let broker = Mosquitto::start_locked(("hub", "secret"));
-    let refused = Machine::start(broker.port, &["user=hub", "password=wrong"]);
-    refused.logs("it refused the login; check user name and password");
-    assert!(!refused.log().contains("wrong"), "the password is in the log");
-    drop(refused);
+    Way::each(|way| {
+        let site = way.broker_for(Some(("hub", "secret")));
+        let broker = &site.broker;
+        let refused = site.machine(&["user=hub", "password=wrong"]);
+        refused.logs("it refused the login; check user name and password");
+        assert!(!refused.log().contains("wrong"), "the password is in the log");
+        drop(refused);
 
-    let silent = Machine::start(broker.port, &["user=hub", "password=secret"]);
-    assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
-    let mut line = silent.line();
-    std::thread::spawn(move || std::io::copy(&mut line, &mut std::io::sink()));
-    silent.logs("MCP connection failed after 3 attempts");
-    broker.echo("qemu", "without a controller");
-    let info = waits_for_info(&broker, |info| info["link"] == "degraded");
-    assert_eq!(info["tools"], hub_core::tools::TOOLS.len());
+        let silent = site.machine(&["user=hub", "password=secret"]);
+        assert_eq!(broker.next_message("hearthwave/qemu/availability"), "online");
+        let mut line = silent.line();
+        std::thread::spawn(move || std::io::copy(&mut line, &mut std::io::sink()));
+        silent.logs("MCP connection failed after 3 attempts");
+        broker.echo("qemu", "without a controller");
+        let info = waits_for_info(broker, |info| info["link"] == "degraded");
+        assert_eq!(info["tools"], hub_core::tools::TOOLS.len());
+    });
 }

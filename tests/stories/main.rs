@@ -26,6 +26,13 @@ mod time;
 mod turns;
 mod volume;
 
+/// Every story once more, with the TLS of a board between the hub and its broker. Not those that last for days, or for ten
+/// thousand calls, of something else.
+#[test]
+fn the_stories_hold_over_tls() {
+    world::tls::again(&["time::", "faults::ten_thousand"]);
+}
+
 #[test]
 fn the_guide_shows_the_example_as_it_is() {
     assert!(include_str!("README.md").contains(include_str!("example.rs")));

@@ -10,7 +10,7 @@ mod verdicts;
 
 use embedded_io_adapters::tokio_1::FromTokio;
 use embedded_io_async::{Read, Write};
-use hub_tls::{ALGORITHMS, Memory, StreamError, TlsError, TlsStream, Verifier};
+use hub_tls::{Memory, StreamError, TlsError, TlsStream, Verifier};
 use ring::rand::{SecureRandom, SystemRandom};
 use support::PATIENCE;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -43,7 +43,7 @@ pub async fn open<S: AsyncRead + AsyncWrite + Unpin>(
     trust: Trust<'_>,
 ) -> Result<TlsStream<'static, FromTokio<S>>, TlsError> {
     let Trust { host, trusted, now } = trust;
-    let verifier = Verifier { host, trusted, now, algorithms: ALGORITHMS };
+    let verifier = Verifier { host, trusted, now };
     // For as long as the test runs.
     let memory = Box::leak(Box::new(Memory::new()));
     let opening = TlsStream::open(FromTokio::new(stream), memory, verifier, random);

@@ -125,8 +125,8 @@ fn the_hub_and_rustls_judge_alike() {
         let trusted = if dice.one_in(6) { &roots[dice.throw(3) as usize] } else { root };
         let host = hosts[dice.throw(7) as usize];
 
-        let verifier = Verifier { host, trusted: trusted.der(), now: Some(NOW), algorithms: ALGORITHMS };
-        let ours = verifier.check(&chain);
+        let verifier = Verifier { host, trusted: trusted.der(), now: Some(NOW) };
+        let ours = verifier.check(&chain, ALGORITHMS);
         let theirs = rustls_accepts(&chain, trusted.der(), host);
         assert_eq!(ours.is_ok(), theirs, "seed {seed}: {ours:?} of {host}");
         *if theirs { &mut accepted } else { &mut refused } += 1;
@@ -151,9 +151,8 @@ fn damaged_certificates_are_refused_in_words() {
             damaged[place] ^= 1 << bit;
             // Pinned, too: then its parts are read by the hub itself.
             for trusted in [root.der().to_vec(), damaged.clone()] {
-                let verifier =
-                    Verifier { host: "localhost", trusted: &trusted, now: Some(NOW), algorithms: &[] };
-                if let Err(error) = verifier.check(&[damaged.clone().into()]) {
+                let verifier = Verifier { host: "localhost", trusted: &trusted, now: Some(NOW) };
+                if let Err(error) = verifier.check(&[damaged.clone().into()], &[]) {
                     assert!(error.text().len() > 20);
                 }
             }
@@ -161,7 +160,7 @@ fn damaged_certificates_are_refused_in_words() {
     }
     for length in 0..der.len() {
         let cut = &der[..length];
-        let verifier = Verifier { host: "localhost", trusted: cut, now: Some(NOW), algorithms: ALGORITHMS };
-        assert!(verifier.check(&[cut.to_vec().into()]).is_err(), "{length} bytes");
+        let verifier = Verifier { host: "localhost", trusted: cut, now: Some(NOW) };
+        assert!(verifier.check(&[cut.to_vec().into()], ALGORITHMS).is_err(), "{length} bytes");
     }
 }

@@ -7,6 +7,7 @@ mod erase;
 mod lan;
 pub mod model;
 pub mod relay;
+pub mod tls;
 mod wire;
 
 use std::cell::{Cell, RefCell};
@@ -252,7 +253,7 @@ impl World {
             };
             let (port, people) = console::pair();
             self.console.replace(Some(people));
-            let dial = OverWifi(self.wifi.clone(), wire::WireDial(self.wire.clone()));
+            let dial = OverWifi(self.wifi.clone(), wire::WireDial::new(self.wire.clone()));
             let (rx, tx) = line;
             let line = (Fifo::new(rx, self.stop.clone()), tx);
             let mut flash = self.flash.lock().await;

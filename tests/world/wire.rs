@@ -9,9 +9,12 @@ use embedded_io_async::{ErrorType, Read, Write};
 use host_sim::link;
 use host_sim::network::{BrokerStream, Network};
 use hub_core::{Destination, Dial, DialError};
+use hub_tls::{StreamError, TlsStream};
 use support::line::LineTap;
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf};
 use tokio::time::Instant;
+
+use crate::tls::{self, Segments};
 
 /// What happens when the hub dials the broker.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -75,59 +78,109 @@ impl Wire {
     }
 }
 
-pub(crate) struct WireDial(pub(crate) Rc<Wire>);
+/// The way over a wire.
+pub(crate) struct WireDial {
+    wire: Rc<Wire>,
+    /// Of TLS, if the stories take place over it.
+    tls: Option<Box<hub_tls::Memory>>,
+}
+
+impl WireDial {
+    pub(crate) fn new(wire: Rc<Wire>) -> Self {
+        Self { wire, tls: tls::is_on().then(Box::default) }
+    }
+}
 
 impl Dial for WireDial {
-    type Io<'a> = Tapped;
+    type Io<'a> = Tapped<'a>;
 
-    async fn dial(&mut self, to: &Destination<'_>) -> Result<Tapped, DialError> {
-        let wire = self.0.clone();
+    async fn dial(&mut self, to: &Destination<'_>) -> Result<Tapped<'_>, DialError> {
+        let wire = self.wire.clone();
         wire.dials.borrow_mut().push(Dialled { at: Instant::now(), sent: Vec::new() });
-        let io = match wire.reach.get() {
-            Reach::Open | Reach::OneWay => {
-                let mut network = wire.network.borrow().clone();
-                network.dial(to).await?
-            }
-            Reach::Fails(error) => return Err(error),
-            Reach::Mute => {
+        let dials = wire.dials.borrow().len();
+        let network = wire.network.borrow().clone();
+        let io = match (wire.reach.get(), network) {
+            (Reach::Fails(error), _) => return Err(error),
+            (Reach::Mute, _) => {
                 let (ours, theirs) = tokio::io::duplex(1024);
                 wire.mutes.borrow_mut().push(theirs);
-                BrokerStream::new(ours)
+                Io::open(ours, self.tls.as_deref_mut(), dials).await?
             }
+            (Reach::Open | Reach::OneWay, Network::Memory(broker)) => {
+                Io::open(broker.connect(), self.tls.as_deref_mut(), dials).await?
+            }
+            (Reach::Open | Reach::OneWay, mut network) => Io::Plain(network.dial(to).await?),
         };
         Ok(Tapped { io, is_deaf: wire.reach.get() == Reach::OneWay, wire })
     }
 }
 
+/// A stream to the broker, in the clear or through a board's TLS.
+enum Io<'a> {
+    Plain(BrokerStream),
+    Tls(Box<TlsStream<'a, Segments>>),
+}
+
+impl<'a> Io<'a> {
+    async fn open(
+        stream: DuplexStream,
+        memory: Option<&'a mut hub_tls::Memory>,
+        dials: usize,
+    ) -> Result<Self, DialError> {
+        match memory {
+            None => Ok(Self::Plain(BrokerStream::new(stream))),
+            Some(memory) => Ok(Self::Tls(Box::new(tls::open(stream, memory, dials as u64).await?))),
+        }
+    }
+}
+
+/// What happened, in the words of the system.
+fn io_error(error: StreamError<io::Error>) -> io::Error {
+    match error {
+        StreamError::Io(error) => error,
+        error @ StreamError::Tls(_) => io::Error::other(error.to_string()),
+    }
+}
+
 /// A stream that records what the hub sends.
-pub(crate) struct Tapped {
-    io: BrokerStream,
+pub(crate) struct Tapped<'a> {
+    io: Io<'a>,
     is_deaf: bool,
     wire: Rc<Wire>,
 }
 
-impl ErrorType for Tapped {
+impl ErrorType for Tapped<'_> {
     type Error = io::Error;
 }
 
-impl Read for Tapped {
+impl Read for Tapped<'_> {
     async fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         if self.is_deaf {
             std::future::pending::<()>().await;
         }
-        self.io.read(buf).await
+        match &mut self.io {
+            Io::Plain(stream) => stream.read(buf).await,
+            Io::Tls(stream) => stream.read(buf).await.map_err(io_error),
+        }
     }
 }
 
-impl Write for Tapped {
+impl Write for Tapped<'_> {
     async fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        let count = if self.wire.swallows.get() { buf.len() } else { self.io.write(buf).await? };
+        let count = match &mut self.io {
+            _ if self.wire.swallows.get() => buf.len(),
+            Io::Plain(stream) => stream.write(buf).await?,
+            Io::Tls(stream) => stream.write(buf).await.map_err(io_error)?,
+        };
         self.wire.dials.borrow_mut().last_mut().expect("dialled").sent.extend_from_slice(&buf[..count]);
         Ok(count)
     }
 
     async fn flush(&mut self) -> io::Result<()> {
-        self.io.flush().await
+        match &mut self.io {
+            Io::Plain(stream) => stream.flush().await,
+            Io::Tls(stream) => stream.flush().await.map_err(io_error),
+        }
     }
 }
 

@@ -26,7 +26,7 @@ pub fn run(start: impl FnOnce(Spawner)) -> ! {
         });
         AWAKE.store(false, Ordering::SeqCst);
         // SAFETY: this is the only call, and no task can reach it.
-        unsafe { executor.poll() };
+        usage::turn(|| unsafe { executor.poll() });
     }
 }
 

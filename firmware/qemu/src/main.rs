@@ -62,7 +62,7 @@ async fn run(spawner: Spawner, settings: Settings) -> ! {
     boot::fail(settings.fail, &boot);
     let Settings { id, wifi, broker, time_server, .. } = settings;
     let config = Config { id, target: "qemu", boot, wifi, broker, time_server, ..Config::DEFAULT };
-    let mut flash = flash::open();
+    let mut flash = flash::open(settings.has_slow_flash);
     let mut hub = Hub::new(config, MEMORY.take());
     let id = HubId::new(&START.init(hub.prepare(&mut flash).await).id).unwrap_or(id);
     let stack = net::start(spawner, platform.seed(), id);

@@ -35,6 +35,8 @@ pub struct Settings {
     pub log: LevelFilter,
     /// `report`: seconds between two reports of what the hub uses. Default: none.
     pub report: Option<Duration>,
+    /// `flash`: `slow` for one that stops the machine while it is erased or written, as an ESP32's does. Default `fast`.
+    pub has_slow_flash: bool,
     /// `fail`: `panic` or `exception` in the first start, or `starts` in every one. The machine then restarts, as a board
     /// does. Default: none, and a failure ends the emulator.
     pub fail: Option<Failure>,
@@ -56,7 +58,7 @@ impl Display for SettingsError {
             Self::Unreadable => write!(f, "no command line, or one of more than {COMMAND_LINE} bytes"),
             Self::Unknown(word) => write!(
                 f,
-                "no setting is called `{word}`; known are url, user, password, ca, id, wifi, clock, time, seed, log, report and fail, each as key=value"
+                "no setting is called `{word}`; known are url, user, password, ca, id, wifi, clock, time, seed, log, report, flash and fail, each as key=value"
             ),
             Self::Invalid(word) => write!(f, "that value is not possible: `{word}`"),
         }
@@ -78,6 +80,7 @@ impl Settings {
             seed: None,
             log: LevelFilter::Info,
             report: None,
+            has_slow_flash: false,
             fail: None,
         };
         // The first word is the program's name.
@@ -107,6 +110,8 @@ impl Settings {
                     let seconds: NonZeroU16 = parse(word, value)?;
                     settings.report = Some(Duration::from_secs(seconds.get().into()));
                 }
+                "flash" if matches!(value, "fast" | "slow") => settings.has_slow_flash = value == "slow",
+                "flash" => return Err(SettingsError::Invalid(word)),
                 "fail" => {
                     settings.fail = Some(match value {
                         "panic" => Failure::Panic,

@@ -1,7 +1,8 @@
 //! The serial line to the controller: a 16550 whose interrupts fill a ring ahead of the reader.
 //!
 //! A full ring stops the interrupts, and with them the sender: the line behaves like one with RTS and CTS
-//! wired, and loses nothing. A sender may be faster here than any baud rate.
+//! wired, and loses nothing. A sender may be faster here than any baud rate. Only while the machine is [`deaf`] does it lose
+//! what a board would.
 
 use core::convert::Infallible;
 use core::future::poll_fn;
@@ -11,6 +12,7 @@ use embassy_futures::yield_now;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::pipe::Pipe;
 use embassy_sync::waitqueue::AtomicWaker;
+use embassy_time::{Duration, Instant};
 use embedded_io_async::{ErrorType, Read, Write};
 
 use crate::plic;
@@ -40,6 +42,12 @@ const FIFO: usize = 16;
 
 /// A third of a second at 115200 baud, while the hub is busy with something else.
 const RING: usize = 4096;
+
+/// What an ESP32's receiver has room for while nobody empties it.
+const RECEIVER: usize = 128;
+
+/// When nothing has come for so long, all that had waited was read: at 115200 baud, six bytes take as long.
+const CAUGHT_UP: Duration = Duration::from_micros(500);
 
 static RECEIVE: Pipe<CriticalSectionRawMutex, RING> = Pipe::new();
 static TRANSMIT: AtomicWaker = AtomicWaker::new();
@@ -135,6 +143,30 @@ pub fn on_interrupt() {
     if read(INTERRUPTS) & ON_SENT != 0 && read(LINE_STATUS) & SENT != 0 {
         disable(ON_SENT);
         TRANSMIT.wake();
+    }
+}
+
+/// Runs something that stops the machine, interrupts included, as a board stops while it erases flash. Of what then waits on
+/// the line, only as much is kept as an ESP32's receiver has room for; that the rest waits at all is the emulator's doing.
+/// True to a board as long as the sender sends no faster than 115200 baud.
+pub fn deaf(run: impl FnOnce()) {
+    let lost = critical_section::with(|_| {
+        run();
+        let (mut count, mut lost) = (0, 0);
+        let mut last = Instant::now();
+        while last.elapsed() < CAUGHT_UP {
+            if read(LINE_STATUS) & RECEIVED != 0 {
+                last = Instant::now();
+                let byte = [read(DATA)];
+                count += 1;
+                let is_kept = count <= RECEIVER && RECEIVE.try_write(&byte).is_ok();
+                lost += usize::from(!is_kept);
+            }
+        }
+        lost
+    });
+    if lost > 0 {
+        log::warn!("uart: {lost} bytes were lost while the flash was busy");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Resource usage: stack depth and instructions.
+//! Resource usage: stack depth, instructions, and the longest turn.
 
 use core::arch::asm;
 use core::cell::Cell;
@@ -64,6 +64,18 @@ pub fn uncounted(run: impl FnOnce()) {
     critical_section::with(|cs| UNCOUNTED.borrow(cs).set(minstret::read64() - before));
 }
 
+/// The longest turn so far.
+static LONGEST: Mutex<Cell<u64>> = Mutex::new(Cell::new(0));
+
+/// Runs one turn of the executor, in which every task that is awake is polled once: for so many instructions at most does
+/// a task wait that has just become awake, such as the one that empties the ring of the serial line.
+pub fn turn(run: impl FnOnce()) {
+    let before = instructions();
+    run();
+    let length = instructions() - before;
+    critical_section::with(|cs| LONGEST.borrow(cs).set(LONGEST.borrow(cs).get().max(length)));
+}
+
 /// Logs the usage every `period`, uncounted.
 #[embassy_executor::task]
 pub async fn report(period: Duration) -> ! {
@@ -72,7 +84,8 @@ pub async fn report(period: Duration) -> ! {
         ticker.next().await;
         uncounted(|| {
             let (used, size, count) = (stack_used(), stack_size(), instructions());
-            log::info!("usage: stack {used} of {size} bytes, {count} instructions");
+            let longest = critical_section::with(|cs| LONGEST.borrow(cs).get());
+            log::info!("usage: stack {used} of {size} bytes, {count} instructions, longest turn {longest}");
         });
     }
 }

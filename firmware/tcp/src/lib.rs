@@ -17,7 +17,7 @@ use embassy_net::tcp::{ConnectError, Error, TcpSocket};
 use embassy_time::{Duration, with_timeout};
 use embedded_io_async::{ErrorType, Read, Write};
 use hub_core::{Destination, Dial, DialError, Tls, TlsError, limits};
-use hub_tls::{ALGORITHMS, StreamError, TlsStream, Verifier};
+use hub_tls::{StreamError, TlsStream, Verifier};
 
 pub use self::config::config;
 use self::dns::resolve;
@@ -86,7 +86,7 @@ impl<'a> TcpDial<'a> {
             }
         }
         let Some(Tls { trusted, now }) = to.tls else { return Ok(BrokerStream::Plain(stream)) };
-        let verifier = Verifier { host: to.host, trusted, now, algorithms: ALGORITHMS };
+        let verifier = Verifier { host: to.host, trusted, now };
         // So that the broker hears why it is refused before the connection is reset.
         stream.waits_for_peer = true;
         // Behind a pointer, so that its stack is in use only while hands are shaken.

@@ -10,6 +10,7 @@ use rustls_pki_types::CertificateDer;
 use sha2::{Digest, Sha256};
 
 use crate::certificate::Certificate;
+use crate::checks::Checks;
 use crate::hello;
 use crate::keys::{self, HandshakeSecret, Hash, TrafficKeys};
 use crate::reader::Reader;
@@ -55,6 +56,7 @@ pub(crate) struct Handshake<'a> {
     server_secret: Hash,
     /// The key that the broker has to prove it owns.
     leaf: LeafKey,
+    checks: Checks,
     wants_certificate: bool,
 }
 
@@ -88,6 +90,7 @@ impl<'a> Handshake<'a> {
             client_secret: [0; 32],
             server_secret: [0; 32],
             leaf: LeafKey::new(),
+            checks: Checks::default(),
             wants_certificate: false,
         })
     }
@@ -97,7 +100,8 @@ impl<'a> Handshake<'a> {
         self.due == Due::Nothing
     }
 
-    /// Takes the first message of `incoming`, if it is complete.
+    /// Takes the first message of `incoming`, if it is complete, or does a part of the work with it: one long computation
+    /// at most. Returns whether there was something to do.
     pub(crate) fn step(
         &mut self,
         incoming: &mut Incoming<'_>,
@@ -128,7 +132,8 @@ impl<'a> Handshake<'a> {
                 self.due = Due::Certificate;
             }
             (Due::CertificateOrRequest | Due::Certificate, CERTIFICATE) => {
-                self.take_certificates(body)?;
+                let Some(accepted) = self.take_certificates(body) else { return Ok(true) };
+                accepted?;
                 self.due = Due::CertificateVerify;
             }
             (Due::CertificateVerify, CERTIFICATE_VERIFY) => {
@@ -161,14 +166,19 @@ impl<'a> Handshake<'a> {
         self.transcript.clone().finalize().into()
     }
 
-    fn take_certificates(&mut self, body: &[u8]) -> Result<(), TlsError> {
-        let mut chain = [const { CertificateDer::from_slice(&[]) }; CHAIN];
-        let count = read_certificates(Reader(body), &mut chain).ok_or(TlsError::Protocol)?;
-        let chain = chain.get(..count).ok_or(TlsError::TooLarge)?;
-        self.verifier.check(chain)?;
-        let leaf = chain.first().and_then(|leaf| Certificate::parse(leaf));
-        let key = leaf.and_then(|leaf| leaf.key()).ok_or(TlsError::Unsupported(CertificateRole::Broker))?;
-        self.leaf.set(key)
+    /// Judges the certificates; `None` if that takes another step.
+    fn take_certificates(&mut self, body: &[u8]) -> Option<Result<(), TlsError>> {
+        let Self { verifier, leaf: key_of_leaf, checks, .. } = self;
+        checks.attempt(|algorithms| {
+            let mut chain = [const { CertificateDer::from_slice(&[]) }; CHAIN];
+            let count = read_certificates(Reader(body), &mut chain).ok_or(TlsError::Protocol)?;
+            let chain = chain.get(..count).ok_or(TlsError::TooLarge)?;
+            verifier.check(chain, algorithms)?;
+            let leaf = chain.first().and_then(|leaf| Certificate::parse(leaf));
+            let key =
+                leaf.and_then(|leaf| leaf.key()).ok_or(TlsError::Unsupported(CertificateRole::Broker))?;
+            key_of_leaf.set(key)
+        })
     }
 
     /// The signature of everything so far shows that the broker has the certificate's key.

@@ -23,6 +23,7 @@
 extern crate std;
 
 mod certificate;
+mod checks;
 mod handshake;
 mod hello;
 mod keys;

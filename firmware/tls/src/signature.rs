@@ -14,8 +14,9 @@ use crate::rsa::{self, Padding};
 /// The signatures of certificates that the hub can check.
 pub const ALGORITHMS: &[&dyn SignatureVerificationAlgorithm] = &[&Algorithm::EcdsaP256, &Algorithm::Rsa];
 
-#[derive(Debug)]
-enum Algorithm {
+/// A kind of signature.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Algorithm {
     EcdsaP256,
     Rsa,
 }

@@ -22,13 +22,14 @@ pub struct Verifier<'a> {
     /// Seconds since the beginning of 1970, if the clock is set. Without it, only the trusted certificate itself is
     /// accepted: whoever pins a certificate can do without a clock.
     pub now: Option<i64>,
-    /// The signatures that can be checked.
-    pub algorithms: &'a [&'a dyn SignatureVerificationAlgorithm],
 }
+
+/// The signatures that can be checked.
+type Algorithms<'a> = &'a [&'a dyn SignatureVerificationAlgorithm];
 
 impl Verifier<'_> {
     /// Checks the certificates that a broker sent, its own first. The broker still has to prove that it owns the key.
-    pub fn check(&self, chain: &[CertificateDer<'_>]) -> Result<(), TlsError> {
+    pub fn check(&self, chain: &[CertificateDer<'_>], algorithms: Algorithms<'_>) -> Result<(), TlsError> {
         let Some((leaf, intermediates)) = chain.split_first() else { return Err(TlsError::NoProof) };
         if **leaf == *self.trusted {
             return self.check_dates(leaf, CertificateRole::Broker);
@@ -40,7 +41,8 @@ impl Verifier<'_> {
         self.check_dates(self.trusted, CertificateRole::Ca)?;
         let trusted = CertificateDer::from_slice(self.trusted);
         let anchor = anchor_from_trusted_cert(&trusted).map_err(|_| TlsError::BadCa)?;
-        self.check_chain(leaf, intermediates, anchor, now).map_err(|error| self.explain(error, chain, now))
+        self.check_chain(leaf, intermediates, anchor, now, algorithms)
+            .map_err(|error| self.explain(error, chain, now, algorithms))
     }
 
     /// The dates of a certificate that is trusted as it is; webpki looks only at those of the chain.
@@ -59,17 +61,24 @@ impl Verifier<'_> {
         intermediates: &[CertificateDer<'_>],
         anchor: TrustAnchor<'_>,
         now: i64,
+        algorithms: Algorithms<'_>,
     ) -> Result<(), Error> {
         let leaf = EndEntityCert::try_from(leaf)?;
         let now = UnixTime::since_unix_epoch(Duration::from_secs(now.try_into().unwrap_or_default()));
         let (anchors, usage) = ([anchor], KeyUsage::server_auth());
-        leaf.verify_for_usage(self.algorithms, &anchors, intermediates, now, usage, None, None)?;
+        leaf.verify_for_usage(algorithms, &anchors, intermediates, now, usage, None, None)?;
         let name = ServerName::try_from(self.host).map_err(|_| Error::UnsupportedNameType)?;
         leaf.verify_is_valid_for_subject_name(&name)
     }
 
     /// Finds the certificate that is at fault: `webpki` names only the fault.
-    fn explain(&self, error: Error, chain: &[CertificateDer<'_>], now: i64) -> TlsError {
+    fn explain(
+        &self,
+        error: Error,
+        chain: &[CertificateDer<'_>],
+        now: i64,
+        algorithms: Algorithms<'_>,
+    ) -> TlsError {
         let role_of = |is_faulty: &dyn Fn(&Certificate<'_>) -> bool| {
             let is_faulty = |der: &CertificateDer<'_>| Certificate::parse(der).is_some_and(|c| is_faulty(&c));
             chain.iter().position(is_faulty).map(|place| match place {
@@ -90,7 +99,9 @@ impl Verifier<'_> {
                 _ => TlsError::UnknownIssuer,
             },
             Error::CaUsedAsEndEntity => TlsError::IsCa,
-            Error::InvalidSignatureForPublicKey => TlsError::BadSignature(self.bad_signature(chain, now)),
+            Error::InvalidSignatureForPublicKey => {
+                TlsError::BadSignature(self.bad_signature(chain, now, algorithms))
+            }
             // A signature that is not supported, or else the key that made it.
             Error::UnsupportedSignatureAlgorithmContext(_)
             | Error::UnsupportedSignatureAlgorithmForPublicKeyContext(_) => {
@@ -113,11 +124,16 @@ impl Verifier<'_> {
     }
 
     /// The broker's own certificate, if the next one did not sign it either.
-    fn bad_signature(&self, chain: &[CertificateDer<'_>], now: i64) -> CertificateRole {
+    fn bad_signature(
+        &self,
+        chain: &[CertificateDer<'_>],
+        now: i64,
+        algorithms: Algorithms<'_>,
+    ) -> CertificateRole {
         if let [leaf, issuer, ..] = chain
             && let Ok(anchor) = anchor_from_trusted_cert(issuer)
             && !matches!(
-                self.check_chain(leaf, &[], anchor, now),
+                self.check_chain(leaf, &[], anchor, now, algorithms),
                 Err(Error::InvalidSignatureForPublicKey | Error::UnknownIssuer)
             )
         {

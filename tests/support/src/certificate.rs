@@ -68,7 +68,7 @@ fn authority_params(name: &str) -> CertificateParams {
 
 /// A server's, for this machine, from 2020 to 2040.
 fn server_params() -> CertificateParams {
-    let names = ["localhost", "127.0.0.1", "10.0.2.100", "broker.test"].map(String::from);
+    let names = ["localhost", "127.0.0.1", "10.0.2.2", "10.0.2.100", "broker.test"].map(String::from);
     let mut params = CertificateParams::new(names).expect("names");
     params.distinguished_name.push(DnType::CommonName, "a broker");
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];

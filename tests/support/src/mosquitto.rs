@@ -46,12 +46,17 @@ impl Mosquitto {
 
     /// One that also speaks TLS, with this certificate and further lines about that.
     pub fn start_tls(issued: &Issued, further: &str) -> Self {
-        Self::start_by(None, |folder, port| {
+        Self::start_tls_for(None, issued, further)
+    }
+
+    /// The same, for those with the login alone.
+    pub fn start_tls_for(login: Option<Login>, issued: &Issued, further: &str) -> Self {
+        Self::start_by(login, |folder, port| {
             let (certificate, key) = (folder.join("certificate.pem"), folder.join("key.pem"));
             fs::write(&certificate, issued.pem()).expect("a file");
             fs::write(&key, issued.key_pem()).expect("a file");
             format!(
-                "listener {port} 127.0.0.1\nallow_anonymous true\ncertfile {}\nkeyfile {}\n{further}",
+                "listener {port} 127.0.0.1\ncertfile {}\nkeyfile {}\n{further}",
                 certificate.display(),
                 key.display()
             )
