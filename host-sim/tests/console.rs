@@ -64,7 +64,7 @@ impl Drop for Sim {
 
 /// Gives the hub another network than the one that it has joined. It waits for a restart.
 async fn moves(ann: &mut Typist) {
-    ann.sees("status", "Wi-Fi       Simulated Home: join").await;
+    ann.sees("status", "Wi-Fi       join").await;
     ann.sees(&format!("set wifi.ssid {CAFE}"), "wifi.ssid = Simulated Café").await;
     ann.sees("set wifi.password \"\"", "wifi.password =").await;
 }
@@ -81,7 +81,7 @@ async fn a_terminal_sets_the_hub_up_and_the_prompt_follows_its_id() {
         ann.sees("set volume 20", "volume = 20").await;
         ann.gets("restart", "the hub restarts now").await;
         sim.echoes("at the café");
-        ann.sees("status", "Wi-Fi       Simulated Café: joined").await;
+        ann.sees("status", "Wi-Fi       joined\n  network   Simulated Café").await;
         ann.sees("show volume", "volume = 20").await;
         ann.sees("set hub.id attic", "hub.id = attic (takes effect after `restart`)").await;
         // The terminal program ends, and another one is opened.
@@ -106,5 +106,5 @@ async fn one_person_after_the_other_comes_by_tcp() {
     drop(ann);
     sim.echoes("at the café");
     let mut ben = Typist::at(TcpStream::connect(&place).await.expect("it listens"));
-    ben.sees("status", "Wi-Fi       Simulated Café: joined").await;
+    ben.sees("status", "Wi-Fi       joined\n  network   Simulated Café").await;
 }

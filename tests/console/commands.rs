@@ -80,6 +80,13 @@ fn values_are_set_as_people_write_them() {
             ("set example_tools on", "example_tools = on (takes effect after `restart`)"),
             ("set example_tools off", "example_tools = off"),
             ("unset volume", "volume = 50 (default)"),
+            ("set time.zone berlin", "time.zone = Europe/Berlin"),
+            (
+                "set time.zone Europe/Berln",
+                "time.zone must be a time zone like Europe/Berlin, or a rule like CET-1CEST,M3.5.0,M10.5.0/3; did you mean \
+                 Europe/Berlin?",
+            ),
+            ("set broker.ca \"\"", "broker.ca =  (default)"),
         ] {
             assert_eq!(ann.types(line).await.strip_suffix('\n'), Some(answer), "{line}");
         }
@@ -96,6 +103,21 @@ fn values_are_set_as_people_write_them() {
         let reply = ben.asks("config/set", json!({ "key": "tool_prefix", "value": "den" })).await;
         assert_eq!(reply["success"], true, "{reply}");
         ann.sees("show tool_prefix", "tool_prefix = den (takes effect after `restart`)").await;
+    });
+}
+
+/// What is set and not in use yet is not shown as if it were.
+#[test]
+fn the_status_is_that_of_what_is_in_use() {
+    story(async |world| {
+        let mut ann = world.console();
+        world.person("ben").await;
+        ann.gets("log", "nothing was reported yet").await;
+        ann.sees("status", "broker      connected\n  address   mqtt://in-memory:1883\n").await;
+        ann.types("set broker.url mqtt://other").await;
+        ann.types("set wifi.ssid Attic").await;
+        ann.sees("status", "  network   Attic after `restart`\n").await;
+        ann.sees("status", "broker      connected\n  address   mqtt://other after `restart`\n").await;
     });
 }
 
@@ -136,7 +158,7 @@ fn the_log_keeps_what_happened() {
         let log = ann.types("log").await;
         assert!(log.contains("warning: broker in-memory: nothing listens there; check the port"), "{log}");
         assert!(log.contains("error: The controller") || log.contains("controller"), "{log}");
-        ann.sees("status", "broker      mqtt://in-memory:1883: nothing listens there").await;
+        ann.sees("status", "broker      nothing listens there").await;
         ann.sees("status", "controller  degraded").await;
     });
 }

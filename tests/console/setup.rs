@@ -13,7 +13,7 @@ fn a_new_hub_is_set_up_by_hand() {
     let wifi = Wifi::default();
     new_hub(&wifi).story(async |world| {
         let mut ann = world.console();
-        ann.sees("status", "Wi-Fi       : off; set wifi.ssid and wifi.password").await;
+        ann.sees("status", "Wi-Fi       off; set wifi.ssid and wifi.password").await;
         ann.sees("", "").await;
         let list = ann.types("wifi scan").await;
         assert_contains_all(
@@ -45,10 +45,10 @@ fn a_new_hub_is_set_up_by_hand() {
         person.gets_an_echo().await;
         let status = ann.types("status").await;
         for words in [
-            "Wi-Fi       Simulated Home: joined",
+            "Wi-Fi       joined\n  network   Simulated Home",
             "  signal    -52 dBm",
             "  address   192.168.4.20",
-            "broker      mqtt://in-memory:1883: connected",
+            "broker      connected\n  address   mqtt://in-memory:1883",
             "UTC",
             "up          0 h 0 min; start 2 since power-on: it was told to restart",
         ] {
@@ -81,13 +81,13 @@ fn an_open_network_needs_no_password_and_a_wrong_one_is_named() {
     new_hub(&wifi).hub(|hub| hub.wifi = (home, "wrong password".into())).story(async |world| {
         let mut ann = world.console();
         sleep(Duration::from_secs(3)).await;
-        ann.sees("status", "Simulated Home: it does not let the hub in; check wifi.password").await;
+        ann.sees("status", "Wi-Fi       it does not let the hub in; check wifi.password").await;
         ann.sees("selftest", "Wi-Fi       failed: it does not let the hub in").await;
         ann.types(&format!("set wifi.ssid {CAFE}")).await;
         ann.types("set wifi.password \"\"").await;
         ann.types("restart").await;
         sleep(Duration::from_secs(5)).await;
-        ann.sees("status", "Wi-Fi       Simulated Café: joined").await;
+        ann.sees("status", "Wi-Fi       joined\n  network   Simulated Café").await;
         world.person("ben").await;
         // Gone again, and what the firmware was built with is back.
         ann.gets("unset wifi.ssid", "wifi.ssid = Simulated Home (takes effect after `restart`)").await;

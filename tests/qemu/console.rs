@@ -35,7 +35,7 @@ fn the_firmware_is_set_up_from_its_console() {
     in_real_time(async {
         let mut ann = Typist::at(UnixStream::connect(&path).await.expect("QEMU listens"));
         ann.sees("help", "factory-reset confirm").await;
-        ann.sees("status", "Wi-Fi       : off; set wifi.ssid and wifi.password").await;
+        ann.sees("status", "Wi-Fi       off; set wifi.ssid and wifi.password").await;
         ann.sees("wifi scan", " -52 dBm  locked  Simulated Home\n").await;
         ann.gets("set wifi.sid x", "no setting `wifi.sid`; did you mean `wifi.ssid`?").await;
         ann.gets(
@@ -91,7 +91,7 @@ fn a_browsers_sdk_sets_the_firmware_up() {
             ann.sends(b"\x03").await;
             sleep(Duration::from_millis(200)).await;
             ann.reads("> ").await;
-            ann.sees("status", "Wi-Fi       Simulated Home: joined").await;
+            ann.sees("status", "Wi-Fi       joined\n  network   Simulated Home").await;
             ann.sees("show hub.id", "hub.id = hallway (takes effect after `restart`)").await;
         });
         assert!(!machine.log().contains(PASSWORD), "the password is in the log");

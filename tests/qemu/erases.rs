@@ -13,8 +13,8 @@ use world::{client, in_real_time};
 use crate::serves;
 use crate::way::Way;
 
-/// Writes of a document that takes most of a page: the flash is full before half of them.
-const WRITES: usize = 50;
+/// Writes of a document that takes most of a page: the flash is full after half of them.
+const WRITES: usize = 70;
 
 #[test]
 #[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]

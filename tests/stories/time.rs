@@ -259,6 +259,11 @@ fn another_time_server_is_asked_as_soon_as_it_is_set() {
         ann.sets("time.server", json!(null)).await;
         sleep(Duration::from_secs(1)).await;
         assert_eq!(world.lan.asked.borrow()[asked], POOL);
+        // From the console, too.
+        let mut typist = world.console();
+        typist.types("set time.server time.lan:1123").await;
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(world.lan.asked.borrow().last().map(String::as_str), Some("time.lan:1123"));
     });
 }
 

@@ -6,12 +6,17 @@
 
 use defmt::{error, info};
 use embedded_storage_async::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
-use esp_bootloader_esp_idf::partitions::{PARTITION_TABLE_MAX_LEN, read_partition_table};
 use esp_hal::peripherals::FLASH;
 use esp_storage::{FlashStorage, FlashStorageError, ll};
 
 /// Its name in `partitions.csv`.
-const LABEL: &str = "store";
+const LABEL: &[u8] = b"store";
+
+/// Where the partition table lies, how long it is, and what each of its entries is: a mark, type, offset, length and label.
+const TABLE: u32 = 0x8000;
+const TABLE_LENGTH: u32 = 0xC00;
+const ENTRY: usize = 32;
+const ENTRY_MARK: [u8; 2] = [0xAA, 0x50];
 
 /// What the flash programs in one go. Pieces begin and end where its pages do.
 const PROGRAM_PAGE: usize = 256;
@@ -61,16 +66,13 @@ impl Piece {
 }
 
 /// Finds the partition. Without one the hub runs, but remembers nothing.
-#[inline(never)] // The table is on its stack.
 pub fn open(flash: FLASH<'static>) -> Partition {
-    let mut flash = FlashStorage::new(flash);
-    let mut table = [0; PARTITION_TABLE_MAX_LEN];
-    let found = read_partition_table(&mut flash, &mut table)
-        .ok()
-        .and_then(|table| table.iter().find(|partition| partition.label_as_str() == LABEL))
-        .map(|partition| (partition.offset(), partition.len() as usize))
-        .filter(|(start, length)| *start as usize + length <= flash.capacity());
-    let (start, length) = found.unwrap_or_default();
+    let flash = FlashStorage::new(flash);
+    let mut piece = Piece([0; _]);
+    let is_there = |(start, length): &(u32, u32)| {
+        start.checked_add(*length).is_some_and(|end| end as usize <= flash.capacity())
+    };
+    let (start, length) = find(&mut piece).filter(is_there).unwrap_or_default();
     if length > 0 {
         info!("flash: the store has {} bytes at {:#x}", length, start);
     } else {
@@ -78,7 +80,24 @@ pub fn open(flash: FLASH<'static>) -> Partition {
             "flash: no partition `store` in its 4 MiB, so the hub remembers nothing; flash it again with `cargo run --release`"
         );
     }
-    Partition { flash, start, length, piece: Piece([0; _]) }
+    Partition { flash, start, length: length as usize, piece }
+}
+
+/// Where the partition begins, and its length. By hand: `read_partition_table` takes 3 KB of stack for the whole table, and
+/// 1 KB of flash.
+fn find(piece: &mut Piece) -> Option<(u32, u32)> {
+    for at in (TABLE..TABLE + TABLE_LENGTH).step_by(ENTRY) {
+        // SAFETY: any flash that the chip has started from has as much.
+        let entry = unsafe { piece.read(at, ENTRY) }.ok()?;
+        if !entry.starts_with(&ENTRY_MARK) {
+            return None;
+        }
+        let word = |at: usize| u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]]);
+        if entry[12..28].split(|byte| *byte == 0).next() == Some(LABEL) {
+            return Some((word(4), word(8)));
+        }
+    }
+    None
 }
 
 impl Partition {

@@ -17,7 +17,7 @@
 //! | `MCP_TOOL_PREFIX`            | `tool_prefix`     | `hub`; empty means none          |
 //! | `MCP_INCLUDE_EXAMPLE_TOOLS`  | the example tools | none; `true` adds them           |
 //!
-//! An empty variable counts as not set. What has a fixed form is checked at build time, and a bad one fails the build with
+//! An empty variable counts as not set. Id, network and login are checked at build time, and a bad one fails the build with
 //! a sentence that says why. They end up readable in the flash image, so an image is as secret as its passwords.
 
 use hub_core::{Broker, Config, Credentials, HubId, boot::Report};

@@ -13,7 +13,7 @@ const WORD: usize = 4;
 const PAGE: usize = 4096;
 
 /// As much as the ESP32's partition has.
-const SIZE: usize = 16 * PAGE;
+const SIZE: usize = 32 * PAGE;
 
 /// All bits inverted: erased flash is zeros, and so is in `.bss`.
 static CELLS: ConstStaticCell<[u8; SIZE]> = ConstStaticCell::new([0; SIZE]);

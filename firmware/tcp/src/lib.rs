@@ -14,7 +14,7 @@ use core::pin::{Pin, pin};
 
 use embassy_net::Stack;
 use embassy_net::tcp::{ConnectError, Error, TcpSocket};
-use embassy_time::{Duration, with_timeout};
+use embassy_time::{Duration, Timer, with_timeout};
 use embedded_io_async::{ErrorType, Read, Write};
 use hub_core::{Destination, Dial, DialError, Tls, TlsError, limits};
 use hub_tls::{StreamError, TlsStream, Verifier};
@@ -103,6 +103,17 @@ impl<'a> TcpDial<'a> {
     }
 }
 
+/// How often it is looked for.
+const ADDRESS_POLL: Duration = Duration::from_millis(250);
+
+/// Returns when the stack has an address. It looks now and then: embassy-net has one waker for whoever waits for that, and
+/// several tasks would wake each other without end.
+pub async fn wait_for_address(stack: Stack<'_>) {
+    while !stack.is_config_up() {
+        Timer::after(ADDRESS_POLL).await;
+    }
+}
+
 impl<'a> Dial for TcpDial<'a> {
     type Io<'s>
         = BrokerStream<'s, 'a>
@@ -113,7 +124,7 @@ impl<'a> Dial for TcpDial<'a> {
         if to.tls.is_some_and(|tls| tls.trusted.is_empty()) {
             return Err(DialError::Tls(TlsError::NoCa));
         }
-        self.stack.wait_config_up().await;
+        wait_for_address(self.stack).await;
         with_timeout(limits::DIAL_TIMEOUT, self.open(to)).await.unwrap_or(Err(DialError::Unreachable))
     }
 }

@@ -308,7 +308,7 @@ pub async fn respond(
         if !stack.is_config_up() {
             // Whatever address comes then, it is announced.
             host.address = [0; 4];
-            stack.wait_config_up().await;
+            crate::wait_for_address(stack).await;
         }
         let Some(config) = stack.config_v4() else { continue };
         let address = config.address.address().octets();

@@ -18,7 +18,7 @@ pub async fn ask(
     question: &[u8],
     answer: &mut [u8],
 ) -> Result<usize, DialError> {
-    stack.wait_config_up().await;
+    crate::wait_for_address(stack).await;
     let server = IpEndpoint::new(resolve(stack, host).await?, port);
     let (mut received, mut sent) = ([0; DATAGRAM], [0; DATAGRAM]);
     let (mut received_info, mut sent_info) = ([PacketMetadata::EMPTY; 1], [PacketMetadata::EMPTY; 1]);

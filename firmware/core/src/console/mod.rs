@@ -227,10 +227,15 @@ where
     }
 
     fn log(&mut self) {
+        let mut is_silent = true;
         let dropped = self.hub.notices.read(&mut |lines| {
+            is_silent &= lines.is_empty();
             // It fits.
             let _ = core::fmt::Write::write_str(self.screen, lines);
         });
+        if is_silent {
+            self.screen.line(format_args!("nothing was reported yet"));
+        }
         if dropped > 0 {
             self.screen.line(format_args!("({dropped} older ones are gone)"));
         }

@@ -43,7 +43,7 @@ impl Started {
     }
 
     /// Whether a setting has another value than at the start, and has to wait for the next.
-    fn waits(&mut self, setting: &Setting, value: &str) -> bool {
+    pub(super) fn waits(&mut self, setting: &Setting, value: &str) -> bool {
         setting.needs_restart && self.of(setting).is_some_and(|started| *started != digest(value))
     }
 

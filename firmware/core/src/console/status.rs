@@ -26,6 +26,10 @@ where
             let mut store = hub.store.lock().await;
             (WIFI_SSID.value(&mut store, config).await, BROKER_URL.value(&mut store, config).await)
         };
+        // The state is that of the network and the broker with which the hub has started.
+        let later = |waits| if waits { " after `restart`" } else { "" };
+        let ssid_later = later(self.started.waits(&WIFI_SSID, &ssid));
+        let url_later = later(self.started.waits(&BROKER_URL, &url));
         let ssid: String<{ limits::SSID }> = one_line(&ssid.as_str());
         let (id, version) = (hub.id.as_str(), env!("CARGO_PKG_VERSION"));
         let minutes = Instant::now().as_secs() / 60;
@@ -45,17 +49,24 @@ where
             NetworkState::Joined => "joined",
             NetworkState::Failed(why) => why,
         };
-        screen.line(format_args!("Wi-Fi       {ssid}: {state}"));
+        screen.line(format_args!("Wi-Fi       {state}"));
+        if !ssid.is_empty() {
+            screen.line(format_args!("  network   {ssid}{ssid_later}"));
+        }
         if let Some(signal) = status.signal {
             screen.line(format_args!("  signal    {signal} dBm"));
         }
         if let Some([a, b, c, d]) = status.address {
             screen.line(format_args!("  address   {a}.{b}.{c}.{d}"));
         }
-        screen.line(format_args!("broker      {url}: {}", hub.broker.text()));
+        screen.line(format_args!("broker      {}", hub.broker.text()));
+        screen.line(format_args!("  address   {url}{url_later}"));
         hub.link.read(|state, controller| {
-            let (name, tools) = (controller.name.as_str(), controller.tools);
-            screen.line(format_args!("controller  {} {name}, {tools} tools", state.as_str()));
+            screen.line(format_args!("controller  {}", state.as_str()));
+            if !controller.name.is_empty() {
+                let (name, tools) = (controller.name.as_str(), controller.tools);
+                screen.line(format_args!("  name      {name}, {tools} tools"));
+            }
         });
         match now {
             Some(now) => {

@@ -171,6 +171,17 @@ proptest::proptest! {
     }
 }
 
+/// It would leave no room for the other settings.
+#[test]
+fn the_list_of_settings_has_no_certificate_in_it() {
+    let ca = pem(1400, "\n");
+    let config = Config { broker: Broker { ca: &ca, ..CONFIG.broker }, ..CONFIG };
+    let row = written(|out| super::BROKER_CA.describe(&config, out));
+    assert!(row.contains(r#""default":"(set)""#), "{row}");
+    let row = written(|out| super::BROKER_CA.describe(&CONFIG, out));
+    assert!(row.contains(r#""default":"""#), "{row}");
+}
+
 proptest! {
     /// Texts of the alphabet and a little more, of any length: an encoder would have written them, or they are refused.
     #[test]
