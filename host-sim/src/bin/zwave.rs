@@ -9,7 +9,7 @@ use host_sim::zwave::transport;
 async fn main() {
     let options = Parsed::or_exit(Options::parse(std::env::args_os().skip(1)), "zwave");
     start_log("info", false, None);
-    let code = match transport::serve(options.home(), &options.transport).await {
+    let code = match transport::serve(options.home().gateway().clone(), &options.transport).await {
         Ok(()) => 0,
         Err(error) => {
             eprintln!("zwave: {error}");

@@ -88,6 +88,28 @@ impl Client {
         self.answer(id).await
     }
 
+    /// The next notification, with its URI if it has one.
+    pub(super) async fn notice(&mut self) -> (String, String) {
+        let line = self.line().await.expect("the line goes on");
+        let message: Value = serde_json::from_slice(&line).expect("JSON");
+        assert!(message.get("id").is_none(), "{message}");
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        (text(&message["method"]), text(&message["params"]["uri"]))
+    }
+
+    /// Reads a resource; the error is its code.
+    pub(super) async fn reads(&mut self, id: &str) -> Result<Value, i64> {
+        let answer = self.asks("resources/read", json!({ "uri": format!("home://devices/{id}") })).await;
+        if let Some(code) = answer["error"]["code"].as_i64() {
+            return Err(code);
+        }
+        let contents = &answer["result"]["contents"][0];
+        assert_eq!(contents["mimeType"], "application/json");
+        let text = contents["text"].as_str().expect("text");
+        assert!(text.len() < 1024 && !text.contains('\n'), "{text}");
+        Ok(serde_json::from_str(text).expect("JSON"))
+    }
+
     /// Calls a tool, and returns the whole answer.
     pub(super) async fn calls(&mut self, tool: &str, arguments: Value) -> Value {
         self.asks("tools/call", json!({ "name": tool, "arguments": arguments })).await

@@ -3,4 +3,5 @@
 mod client;
 mod faults;
 mod home;
+mod resources;
 mod sessions;
