@@ -20,6 +20,9 @@ pub(super) trait Controller: fmt::Debug + Send + Sync {
     /// Its name in handshakes.
     fn name(&self) -> &'static str;
 
+    /// The number of its own node.
+    fn own_node(&self) -> NodeId;
+
     /// What numbers in arguments can be at all.
     fn bounds(&self) -> Bounds;
 

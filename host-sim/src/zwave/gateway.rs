@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 
 use super::controller::Controller;
 use super::faults::Faults;
@@ -10,6 +10,9 @@ use super::plans::Plans;
 use super::record::Record;
 use super::run::Toolbox;
 use super::wire;
+
+/// Room on the line to a hub in the same process.
+const LINE: usize = 64 * 1024;
 
 /// A controller with all that is served of it. Cloning it gives another handle to the same.
 #[derive(Clone, Debug)]
@@ -34,5 +37,12 @@ impl Gateway {
     /// that sends another `initialize` gets a new session; the calls of the former one are cancelled.
     pub async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + 'static) {
         wire::serve(self, stream).await;
+    }
+
+    /// The hub's end of a new line to it, served in the background until it is dropped.
+    pub fn connect(&self) -> DuplexStream {
+        let (ours, theirs) = tokio::io::duplex(LINE);
+        tokio::spawn(self.clone().serve(theirs));
+        ours
     }
 }

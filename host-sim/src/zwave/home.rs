@@ -13,9 +13,6 @@ use super::plans::Plans;
 use super::record::Record;
 use super::simulation::Simulation;
 
-/// Room on the line to a hub in the same process.
-const LINE: usize = 64 * 1024;
-
 /// A simulated home behind a Z-Wave controller. Cloning it gives another handle to the same.
 #[derive(Clone, Debug)]
 pub struct Home {
@@ -114,8 +111,6 @@ impl Home {
 
     /// The hub's end of a new line to it, served in the background until it is dropped.
     pub fn connect(&self) -> DuplexStream {
-        let (ours, theirs) = tokio::io::duplex(LINE);
-        tokio::spawn(self.clone().serve(theirs));
-        ours
+        self.gateway.connect()
     }
 }

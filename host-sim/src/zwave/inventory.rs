@@ -87,7 +87,7 @@ pub(super) fn devices() -> Vec<Device> {
         on_battery(17, "Porch Motion", "Outside", Motion(true), 33),
         // Somebody pulled its plug.
         Device { is_alive: false, ..powered(18, "Garden Pump", "Outside", Switch(false)) },
-        powered(19, "Study Blind", "Study", Cover(FULL)),
+        powered(19, "Porch Awning", "Outside", Cover(FULL)),
         powered(20, "Alarm Siren", "Hall", Siren(false)),
     ]
 }

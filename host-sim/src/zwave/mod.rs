@@ -13,6 +13,7 @@ mod faults;
 mod gateway;
 mod home;
 mod inventory;
+pub mod js;
 mod latency;
 mod names;
 mod noise;

@@ -10,7 +10,7 @@ const CANDIDATES: usize = 6;
 const PREFIX: usize = 3;
 
 /// Words that people add or leave out.
-const FILLERS: [&str; 8] = ["the", "a", "an", "my", "our", "in", "of", "at"];
+const FILLERS: [&str; 9] = ["the", "a", "an", "my", "our", "in", "of", "at", "on"];
 
 /// How something can be called.
 #[derive(Debug)]

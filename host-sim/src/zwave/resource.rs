@@ -25,21 +25,30 @@ pub(super) fn scene_id(scene: &Scene) -> String {
 }
 
 /// A scene as JSON.
-pub(super) fn scene(scene: &Scene, is_ready: bool) -> Value {
+pub(super) fn scene(scene: &Scene) -> String {
     let activate = json!({ "tool": "activate_scene", "arguments": { "sceneName": scene.name } });
-    json!({
-        "id": scene_id(scene), "name": scene.name, "kind": "scene", "available": is_ready, "state": {},
-        "actions": { "activate": activate },
-    })
+    text(&[
+        ("id", scene_id(scene).into()),
+        ("name", scene.name.as_str().into()),
+        ("kind", "scene".into()),
+        ("available", true.into()),
+        ("state", json!({})),
+        ("actions", json!({ "activate": activate })),
+    ])
+}
+
+/// An object with its members in this order, which `serde_json` does not keep: who reads it as it comes knows first which
+/// device it is.
+fn text(members: &[(&str, Value)]) -> String {
+    let members: Vec<_> = members.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();
+    format!("{{{}}}", members.join(","))
 }
 
 /// A device as JSON; `devices` are all there are, for names that two of them share.
-pub(super) fn device(device: &Snapshot, devices: &[Snapshot]) -> Value {
+pub(super) fn device(device: &Snapshot, devices: &[Snapshot]) -> String {
     let Snapshot { id, name, room, battery, presence, changed, .. } = device;
-    let mut about = Map::new();
-    let mut put = |key: &str, value: Value| {
-        about.insert(key.into(), value);
-    };
+    let mut about = Vec::new();
+    let mut put = |key: &'static str, value: Value| about.push((key, value));
     put("id", id.as_str().into());
     put("name", name.as_str().into());
     if !room.is_empty() {
@@ -65,7 +74,7 @@ pub(super) fn device(device: &Snapshot, devices: &[Snapshot]) -> Value {
     if !actions.is_empty() {
         put("actions", actions.into());
     }
-    about.into()
+    text(&about)
 }
 
 /// The kind of a device in resources.

@@ -171,7 +171,11 @@ impl Toolbox<'_> {
             .filter(|device| room.as_ref().is_none_or(|room| device.room == *room))
             .filter(|device| kind.is_none_or(|kind| device.kind() == kind))
             .collect();
-        let words: Vec<String> = those.iter().map(ToString::to_string).collect();
+        let line = |device: &&Snapshot| {
+            let name = full_name(device, &devices);
+            Snapshot { name, ..Snapshot::clone(device) }.to_string()
+        };
+        let words: Vec<String> = those.iter().map(line).collect();
         let brief = |device: &&Snapshot| {
             let mut about = device.json();
             // These are in get_device_status and get_battery_levels.
@@ -251,8 +255,9 @@ impl Toolbox<'_> {
 
     async fn ping(&self, node: NodeId) -> Result<Answer, String> {
         let answered = self.controller.ping(node).await?;
-        if node == 1 {
-            return Ok(Answer { words: "Node 1 is this controller, and it is here".into(), data: None });
+        if node == self.controller.own_node() {
+            let words = format!("Node {node} is this controller, and it is here");
+            return Ok(Answer { words, data: None });
         }
         let devices = self.controller.devices();
         let name = devices.iter().find(|device| device.node == node).map(|device| device.name.as_str());

@@ -68,7 +68,7 @@ impl Server {
     }
 
     /// The resource with this URI as JSON.
-    fn resource(&self, uri: &str) -> Option<Value> {
+    fn resource(&self, uri: &str) -> Option<String> {
         let id = uri.strip_prefix(resource::PREFIX)?;
         let (controller, plans) = (&self.gateway.controller, &self.gateway.plans);
         let devices = controller.devices();
@@ -76,7 +76,7 @@ impl Server {
             return Some(resource::device(device, &devices));
         }
         let scene = plans.scenes.iter().find(|scene| resource::scene_id(scene) == id)?;
-        Some(resource::scene(scene, controller.ready().is_ok()))
+        Some(resource::scene(scene))
     }
 }
 
@@ -136,7 +136,7 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let about = self.resource(&request.uri).ok_or_else(|| no_resource(&request.uri))?;
-        let contents = ResourceContents::text(about.to_string(), request.uri).with_mime_type(resource::MIME);
+        let contents = ResourceContents::text(about, request.uri).with_mime_type(resource::MIME);
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
 

@@ -92,6 +92,10 @@ impl Controller for Simulation {
         "simulated-zwave"
     }
 
+    fn own_node(&self) -> NodeId {
+        1
+    }
+
     fn bounds(&self) -> Bounds {
         Bounds { setpoint: SETPOINT, unit: "Degrees Celsius", last_node: LAST_NODE }
     }
@@ -116,7 +120,7 @@ impl Controller for Simulation {
 
     fn ping(&self, node: NodeId) -> Pending<'_, Result<Option<Duration>, String>> {
         Box::pin(async move {
-            if node == 1 {
+            if node == self.own_node() {
                 return Ok(Some(Duration::ZERO));
             }
             let device = self.all().iter().find(|device| device.node == node).cloned();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::time::timeout;
 
-use crate::zwave::Home;
+use crate::zwave::{Gateway, Home};
 
 /// Longer than anything takes; in virtual time it costs nothing.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -19,7 +19,12 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn new(home: &Home) -> Self {
-        let (rx, tx) = tokio::io::split(home.connect());
+        Self::at(home.gateway())
+    }
+
+    /// One at a gateway.
+    pub(super) fn at(gateway: &Gateway) -> Self {
+        let (rx, tx) = tokio::io::split(gateway.connect());
         Self { lines: BufReader::new(rx), tx, last_id: 0 }
     }
 

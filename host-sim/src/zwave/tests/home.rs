@@ -53,13 +53,13 @@ async fn each_tool_does_what_it_says() {
         ),
         (
             "control_zwave_device",
-            json!({ "deviceName": "the blind in the study", "action": "close" }),
-            "Study Blind is now closed",
+            json!({ "deviceName": "the awning on the porch", "action": "close" }),
+            "Porch Awning is now closed",
         ),
         (
             "control_zwave_device",
             json!({ "deviceName": "19-0", "action": "set_level", "level": 40 }),
-            "Study Blind is now open to 40 of 99",
+            "Porch Awning is now open to 40 of 99",
         ),
         ("control_zwave_device", json!({ "deviceName": "alarm", "action": "on" }), "Alarm Siren is now on"),
         ("lock_door", json!({ "action": "unlock" }), "Front Door is now unlocked"),
@@ -158,8 +158,8 @@ async fn what_is_wrong_with_a_call_is_said() {
         ),
         (
             "control_zwave_device",
-            json!({ "deviceName": "Study Blind", "action": "off" }),
-            "Study Blind is a cover; it can open, close, stop, or be set to a level",
+            json!({ "deviceName": "Porch Awning", "action": "off" }),
+            "Porch Awning is a cover; it can open, close, stop, or be set to a level",
         ),
         (
             "control_zwave_device",
