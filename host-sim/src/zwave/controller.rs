@@ -29,6 +29,11 @@ pub(super) trait Controller: fmt::Debug + Send + Sync {
     /// Whether the network is there; if not why, and what to do.
     fn ready(&self) -> Result<(), String>;
 
+    /// Waits a little for a network that is just beginning to be there, and then tells as [`ready`](Self::ready).
+    fn begun(&self) -> Pending<'_, Result<(), String>> {
+        Box::pin(std::future::ready(self.ready()))
+    }
+
     /// All devices as they were last known, in the order of their nodes.
     fn devices(&self) -> Vec<Snapshot>;
 

@@ -257,7 +257,18 @@ impl fmt::Display for DeviceState {
     }
 }
 
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.snapshot(None).fmt(f)
+    }
+}
+
 impl Device {
+    /// Everything about it as JSON.
+    pub fn json(&self) -> Value {
+        self.snapshot(None).json()
+    }
+
     /// The device as tools and resources tell of it.
     pub(super) fn snapshot(&self, changed: Option<i64>) -> Snapshot {
         Snapshot {

@@ -36,7 +36,7 @@ impl Toolbox<'_> {
         let whole = |name: &str| arguments.get(name).and_then(Value::as_f64).map(|number| number as NodeId);
         let small = |name: &str| whole(name).map(|number| number.min(255) as u8);
         if tool != "list_scenes"
-            && let Err(why) = self.controller.ready()
+            && let Err(why) = self.controller.begun().await
         {
             return Some(Err(why));
         }

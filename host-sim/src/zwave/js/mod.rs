@@ -33,6 +33,9 @@ use super::snapshot::Snapshot;
 /// Questions on their way to the session.
 const QUESTIONS: usize = 64;
 
+/// How long a call waits for the first connection.
+const BEGINNING: Duration = Duration::from_secs(3);
+
 /// How long a node that does not sleep may take to answer a ping.
 const PING: Duration = Duration::from_secs(20);
 
@@ -79,6 +82,16 @@ impl Controller for Network {
 
     fn ready(&self) -> Result<(), String> {
         self.shared.ready()
+    }
+
+    fn begun(&self) -> Pending<'_, Result<(), String>> {
+        Box::pin(async {
+            let until = tokio::time::Instant::now() + BEGINNING;
+            while self.shared.is_beginning() && tokio::time::Instant::now() < until {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            self.shared.ready()
+        })
     }
 
     fn devices(&self) -> Vec<Snapshot> {

@@ -100,6 +100,11 @@ impl Shared {
         }
     }
 
+    /// Whether the first try to connect is still under way.
+    pub(super) fn is_beginning(&self) -> bool {
+        self.state().phase == Phase::Connecting
+    }
+
     /// The number of the controller's own node.
     pub(super) fn own_node(&self) -> NodeId {
         self.state().own_node
