@@ -1,4 +1,4 @@
-//! `cargo zwave`: the simulated Z-Wave controller alone.
+//! `cargo zwave`: the Z-Wave controller alone, simulated or real.
 
 use host_sim::logging::start_log;
 use host_sim::options::Parsed;
@@ -9,7 +9,11 @@ use host_sim::zwave::transport;
 async fn main() {
     let options = Parsed::or_exit(Options::parse(std::env::args_os().skip(1)), "zwave");
     start_log("info", false, None);
-    let code = match transport::serve(options.home(), &options.transport).await {
+    let served = match options.gateway() {
+        Ok(gateway) => transport::serve(gateway, &options.transport).await,
+        Err(error) => Err(error),
+    };
+    let code = match served {
         Ok(()) => 0,
         Err(error) => {
             eprintln!("zwave: {error}");

@@ -1,15 +1,17 @@
 //! The command line of `cargo zwave`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use lexopt::prelude::*;
 
 use super::{Parsed, read, value};
 use crate::zwave::transport::Transport;
-use crate::zwave::{Fault, FaultRate, Home};
+use crate::zwave::{Fault, FaultRate, Gateway, Home, Plans, js};
 
 const HELP: &str = "\
-A simulated Z-Wave controller: an MCP server with a home behind it, one JSON-RPC message a line.
+A Z-Wave controller for the hub's serial line: an MCP server with a home behind it, one JSON-RPC message a line. The home is
+simulated, or a real network that a Z-Wave JS server runs.
 
 Usage: cargo zwave [OPTIONS]
 
@@ -19,11 +21,19 @@ Where it is served; without any of these on stdin and stdout:
   --pty                 on a new pseudo terminal, whose path it prints: a serial port without a cable
   --tcp ADDR            to all who connect to this address, like 127.0.0.1:4001
 
+The home:
+
+  --zwave-js URL        the network of this Z-Wave JS server, like ws://127.0.0.1:3000; without it a simulated home
+  --scenes FILE         scenes and groups, as JSON; docs/zwave.md has an example
+
+Of the simulated home:
+
   --fast                commands take no time; without it 50 to 300 ms, and 2 s for a node that is dead
   --fault NAME[:RATE]   lets something go wrong, with this probability for each line (1); as often as you like:
                         silence, deafness, slowness, garbage, reset, half-line, wrong-id, duplicate, long-line,
                         unplugged, closed
   --seed N              decides all chance (0)
+
   --help                this text
   --version             the version
 
@@ -42,12 +52,23 @@ pub struct Options {
     pub faults: Vec<FaultRate>,
     /// Decides all chance.
     pub seed: u64,
+    /// The Z-Wave JS server of a real network.
+    pub server: Option<String>,
+    /// The file of scenes and groups.
+    pub scenes: Option<PathBuf>,
 }
 
 impl Options {
     /// Reads the arguments of the program, its own name left out.
     pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Parsed<Self>, lexopt::Error> {
-        let mut options = Self { transport: Transport::Stdio, is_fast: false, faults: Vec::new(), seed: 0 };
+        let mut options = Self {
+            transport: Transport::Stdio,
+            is_fast: false,
+            faults: Vec::new(),
+            seed: 0,
+            server: None,
+            scenes: None,
+        };
         let mut transports = Vec::new();
         let text = read(arguments, HELP, |name, parser| {
             match name {
@@ -60,6 +81,8 @@ impl Options {
                 "fast" => options.is_fast = true,
                 "fault" => options.faults.push(value(parser, name, str::parse)?),
                 "seed" => options.seed = parser.value()?.parse()?,
+                "zwave-js" => options.server = Some(value(parser, name, server)?),
+                "scenes" => options.scenes = Some(parser.value()?.into()),
                 _ => return Ok(false),
             }
             Ok(true)
@@ -74,17 +97,41 @@ impl Options {
         if options.faults.iter().any(|rate| rate.fault == Fault::Closed && rate.rate >= 1.0) {
             return Err("--fault: a line that is always closed serves nobody; try closed:0.01".into());
         }
+        if options.server.is_some() && (options.is_fast || options.seed != 0 || !options.faults.is_empty()) {
+            return Err(
+                "--fast, --fault and --seed are for the simulated home; leave them out with --zwave-js"
+                    .into(),
+            );
+        }
         Ok(Parsed::Run(options))
     }
 
-    /// The home that is asked for, with its faults.
-    pub fn home(&self) -> Home {
+    /// The home that is asked for, with its faults. To be called inside a runtime; the error is for a person to read.
+    pub fn gateway(&self) -> Result<Gateway, String> {
+        let plans = self.scenes.as_deref().map(Plans::read).transpose()?.unwrap_or_default();
+        if let Some(url) = &self.server {
+            return Ok(js::connect(url, plans));
+        }
         let home = if self.is_fast { Home::fast(self.seed) } else { Home::new(self.seed) };
         for FaultRate { fault, rate } in &self.faults {
             home.faults().set(*fault, *rate);
         }
-        home
+        Ok(home.with_plans(plans).gateway().clone())
     }
+}
+
+/// Reads the address of a Z-Wave JS server.
+fn server(text: &str) -> Result<String, String> {
+    let wrong = || format!("'{text}' is not the address of a Z-Wave JS server, like ws://127.0.0.1:3000");
+    if text.starts_with("wss://") {
+        return Err(
+            "a Z-Wave JS server speaks ws:// only; for another machine use a tunnel, such as ssh -L".into()
+        );
+    }
+    let host = text.strip_prefix("ws://").ok_or_else(wrong)?;
+    let is_host =
+        |host: &str| !host.is_empty() && !host.starts_with([':', '/']) && !host.contains(char::is_whitespace);
+    if is_host(host) { Ok(text.into()) } else { Err(wrong()) }
 }
 
 #[cfg(test)]
@@ -119,6 +166,10 @@ mod tests {
             ("--pty --serial /dev/x", "exclude each other"),
             ("--serial /dev/x@y", "is not a baud rate"),
             ("--seed x", "x"),
+            ("--zwave-js 127.0.0.1:3000", "is not the address of a Z-Wave JS server"),
+            ("--zwave-js ws://", "is not the address of a Z-Wave JS server"),
+            ("--zwave-js wss://house", "speaks ws:// only"),
+            ("--zwave-js ws://house:3000 --fast", "are for the simulated home"),
             ("--loud", "--loud"),
         ] {
             let error = parse(line).expect_err(line);

@@ -2,13 +2,18 @@
 
 use std::fmt;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-/// The number of a node in a Z-Wave network, 1 to 232.
-pub type NodeId = u8;
+use super::snapshot::{Class, Climate, Presence, Reading, Snapshot, Status};
+
+/// The number of a node in a Z-Wave network: 1 to 232, and more with Long Range.
+pub type NodeId = u16;
 
 /// A dimmer's highest level: Z-Wave counts to 99.
 pub const FULL: u8 = 99;
+
+/// Degrees Celsius that a simulated thermostat can be set to.
+pub(super) const SETPOINT: (f64, f64) = (5.0, 30.0);
 
 /// A device of the home.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +55,10 @@ pub enum DeviceState {
         /// What it measures, in degrees Celsius.
         temperature: f64,
     },
+    /// A blind or a curtain, from 0, which is closed, to [`FULL`].
+    Cover(u8),
+    /// On or off, and loud.
+    Siren(bool),
     /// Measures degrees Celsius.
     Temperature(f64),
     /// Sees movement or not.
@@ -84,48 +93,82 @@ impl Mode {
             Self::Auto => "auto",
         }
     }
+
+    /// The mode with this name.
+    pub(super) fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.word() == word)
+    }
 }
 
 /// A command to a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Command {
-    /// Switches a switch or dimmer on, or off.
+    /// Switches a switch, light or siren on, or off.
     Power(bool),
     /// Switches on what is off, and off what is on.
     Toggle,
-    /// Sets a dimmer's level.
+    /// Sets a dimmer's level, or a cover's position.
     Level(u8),
     /// Locks a lock, or unlocks it.
     Lock(bool),
     /// Sets a thermostat's mode, its setpoint, or both.
     Climate(Option<Mode>, Option<f64>),
+    /// Opens a cover, or closes it.
+    Open(bool),
+    /// Stops a cover that moves.
+    Stop,
+    /// Sets the colour of a light: red, green, blue.
+    Color([u8; 3]),
+}
+
+impl Command {
+    /// Reads an action of `control_zwave_device`; the error says what is wrong with it.
+    pub(super) fn parse(action: &str, level: Option<u8>, color: Option<&str>) -> Result<Self, String> {
+        Ok(match (action, level, color) {
+            ("set_level", None, None) => {
+                return Err("The action set_level needs a 'level' from 0 to 99".into());
+            }
+            ("set_color", None, None) => {
+                return Err("The action set_color needs a 'color' like ff8800".into());
+            }
+            ("set_color", None, Some(color)) => Self::Color(
+                parse_color(color)
+                    .ok_or("A 'color' has six hexadecimal digits: red, green and blue, like ff8800")?,
+            ),
+            ("set_level" | "on", Some(level), None) => Self::Level(level),
+            ("on", None, None) => Self::Power(true),
+            ("off", None, None) => Self::Power(false),
+            ("toggle", None, None) => Self::Toggle,
+            ("open", None, None) => Self::Open(true),
+            ("close", None, None) => Self::Open(false),
+            ("stop", None, None) => Self::Stop,
+            (_, None, None) => return Err(format!("Unknown action '{action}'")),
+            (_, Some(_), _) => return Err(format!("The action {action} takes no 'level'")),
+            (_, _, Some(_)) => return Err(format!("The action {action} takes no 'color'")),
+        })
+    }
+}
+
+fn parse_color(text: &str) -> Option<[u8; 3]> {
+    let digits = text.trim().trim_start_matches('#');
+    let number = u32::from_str_radix(digits, 16).ok()?;
+    let [_, red, green, blue] = number.to_be_bytes();
+    (digits.len() == 6).then_some([red, green, blue])
 }
 
 impl DeviceState {
-    /// The kinds of devices there are.
-    pub const KINDS: [&str; 7] =
-        ["switch", "dimmer", "lock", "thermostat", "temperature_sensor", "motion_sensor", "contact_sensor"];
-
-    /// The kind of the device, one of [`KINDS`](Self::KINDS).
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::Switch(_) => Self::KINDS[0],
-            Self::Dimmer { .. } => Self::KINDS[1],
-            Self::Lock(_) => Self::KINDS[2],
-            Self::Thermostat { .. } => Self::KINDS[3],
-            Self::Temperature(_) => Self::KINDS[4],
-            Self::Motion(_) => Self::KINDS[5],
-            Self::Contact(_) => Self::KINDS[6],
-        }
+    /// The kind of the device, as `list_devices` has it.
+    pub fn kind(&self) -> &'static str {
+        self.bare().kind()
     }
 
     /// The state after a command, or why the device cannot do that.
     pub fn after(self, command: Command) -> Result<Self, &'static str> {
-        use Command::{Climate, Level, Lock, Power, Toggle};
+        use Command::{Climate, Level, Lock, Open, Power, Stop, Toggle};
+        self.bare().status.takes(command)?;
         Ok(match (self, command) {
             (Self::Switch(_), Power(on)) => Self::Switch(on),
             (Self::Switch(on), Toggle) => Self::Switch(!on),
-            (Self::Switch(_), Level(_)) => return Err("is a switch and has no level; it can be on or off"),
             (Self::Dimmer { last, .. }, Power(true)) => Self::Dimmer { level: last, last },
             (Self::Dimmer { last, .. }, Power(false)) => Self::Dimmer { level: 0, last },
             (Self::Dimmer { level, .. }, Toggle) => return self.after(Power(level == 0)),
@@ -134,7 +177,6 @@ impl DeviceState {
                 Self::Dimmer { level, last: if level == 0 { last } else { level } }
             }
             (Self::Lock(_), Lock(locked)) => Self::Lock(locked),
-            (Self::Lock(_), _) => return Err("is a lock; use lock_door"),
             (Self::Thermostat { mode, setpoint, temperature }, Climate(new_mode, new_setpoint)) => {
                 Self::Thermostat {
                     mode: new_mode.unwrap_or(mode),
@@ -142,27 +184,68 @@ impl DeviceState {
                     temperature,
                 }
             }
-            (Self::Thermostat { .. }, _) => return Err("is a thermostat; use set_thermostat"),
-            (Self::Temperature(_) | Self::Motion(_) | Self::Contact(_), _) => {
-                return Err("is a sensor and cannot be controlled");
-            }
-            (_, Lock(_)) => return Err("is not a lock"),
-            (_, Climate(..)) => return Err("is not a thermostat"),
+            (Self::Cover(_), Open(is_open)) => Self::Cover(if is_open { FULL } else { 0 }),
+            (Self::Cover(_), Level(level)) => Self::Cover(level.min(FULL)),
+            (Self::Siren(_), Power(on)) => Self::Siren(on),
+            (Self::Siren(on), Toggle) => Self::Siren(!on),
+            // Commands are done at once, so there is no movement to stop.
+            (state, Stop) => state,
+            (_, _) => return Err("cannot do that"),
         })
+    }
+
+    /// The state after somebody pressed, turned, opened or passed it; None if it has nothing of the kind.
+    pub(super) fn pressed(self) -> Option<Self> {
+        match self {
+            Self::Lock(locked) => Some(Self::Lock(!locked)),
+            Self::Motion(seen) => Some(Self::Motion(!seen)),
+            Self::Contact(open) => Some(Self::Contact(!open)),
+            Self::Cover(position) => Some(Self::Cover(if position == 0 { FULL } else { 0 })),
+            Self::Thermostat { .. } | Self::Temperature(_) => None,
+            Self::Switch(_) | Self::Dimmer { .. } | Self::Siren(_) => self.after(Command::Toggle).ok(),
+        }
     }
 
     /// The state as JSON.
     pub fn json(&self) -> Value {
-        match *self {
-            Self::Switch(on) => json!({ "on": on }),
-            Self::Dimmer { level, .. } => json!({ "on": level > 0, "level": level }),
-            Self::Lock(locked) => json!({ "locked": locked }),
-            Self::Thermostat { mode, setpoint, temperature } => {
-                json!({ "mode": mode.word(), "setpoint": setpoint, "temperature": temperature })
+        self.bare().tool_state()
+    }
+
+    /// A snapshot of a device without a name.
+    fn bare(&self) -> Snapshot {
+        let temperature = |value| Reading { name: "temperature".into(), value, unit: "°C".into() };
+        let (status, readings) = match *self {
+            Self::Switch(on) => (Status::Switch(Some(on)), vec![]),
+            Self::Dimmer { level, .. } => {
+                (Status::Light { level: Some(level), has_color: false, color: None }, vec![])
             }
-            Self::Temperature(celsius) => json!({ "temperature": celsius }),
-            Self::Motion(detected) => json!({ "motion": detected }),
-            Self::Contact(open) => json!({ "open": open }),
+            Self::Lock(locked) => (Status::Lock { is_locked: Some(locked), is_jammed: false }, vec![]),
+            Self::Thermostat { mode, setpoint, temperature: measured } => {
+                let climate = Climate {
+                    mode: Some(mode.word().into()),
+                    modes: Mode::ALL.into(),
+                    setpoint: Some(setpoint),
+                    bounds: SETPOINT,
+                    unit: "°C".into(),
+                };
+                (Status::Climate(climate), vec![temperature(measured)])
+            }
+            Self::Cover(position) => (Status::Cover { position: Some(position), is_moving: false }, vec![]),
+            Self::Siren(on) => (Status::Siren(Some(on)), vec![]),
+            Self::Temperature(celsius) => (Status::Sensor, vec![temperature(celsius)]),
+            Self::Motion(seen) => (Status::Binary { class: Class::Motion, is_active: Some(seen) }, vec![]),
+            Self::Contact(open) => (Status::Binary { class: Class::Contact, is_active: Some(open) }, vec![]),
+        };
+        Snapshot {
+            id: String::new(),
+            node: 0,
+            name: String::new(),
+            room: String::new(),
+            status,
+            readings,
+            battery: None,
+            presence: Presence::Awake,
+            changed: None,
         }
     }
 }
@@ -170,49 +253,34 @@ impl DeviceState {
 /// The state in words, after "is".
 impl fmt::Display for DeviceState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Switch(true) => f.write_str("on"),
-            Self::Switch(false) | Self::Dimmer { level: 0, .. } => f.write_str("off"),
-            Self::Dimmer { level, .. } => write!(f, "on at level {level}"),
-            Self::Lock(true) => f.write_str("locked"),
-            Self::Lock(false) => f.write_str("unlocked"),
-            Self::Thermostat { mode: Mode::Off, temperature, .. } => {
-                write!(f, "off, at {temperature} degrees")
-            }
-            Self::Thermostat { mode, setpoint, temperature } => {
-                write!(f, "in mode {}, set to {setpoint} degrees, at {temperature} degrees", mode.word())
-            }
-            Self::Temperature(celsius) => write!(f, "at {celsius} degrees"),
-            Self::Motion(true) => f.write_str("seeing motion"),
-            Self::Motion(false) => f.write_str("seeing no motion"),
-            Self::Contact(true) => f.write_str("open"),
-            Self::Contact(false) => f.write_str("closed"),
-        }
+        f.write_str(&self.bare().words())
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.snapshot(None).fmt(f)
     }
 }
 
 impl Device {
     /// Everything about it as JSON.
     pub fn json(&self) -> Value {
-        let mut about = json!({
-            "name": self.name, "nodeId": self.node, "room": self.room, "kind": self.state.kind(),
-            "state": self.state.json(),
-        });
-        // The usual is left out: a line to a hub is not long.
-        if let Some(percent) = self.battery {
-            about["battery"] = percent.into();
-        }
-        if !self.is_alive {
-            about["dead"] = true.into();
-        }
-        about
+        self.snapshot(None).json()
     }
-}
 
-impl fmt::Display for Device {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, state, is_alive, .. } = self;
-        if *is_alive { write!(f, "{name} is {state}") } else { write!(f, "{name} does not answer") }
+    /// The device as tools and resources tell of it.
+    pub(super) fn snapshot(&self, changed: Option<i64>) -> Snapshot {
+        Snapshot {
+            id: format!("{}-0", self.node),
+            node: self.node,
+            name: self.name.into(),
+            room: self.room.into(),
+            battery: self.battery,
+            presence: if self.is_alive { Presence::Awake } else { Presence::Dead },
+            changed,
+            ..self.state.bare()
+        }
     }
 }
 

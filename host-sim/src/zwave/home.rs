@@ -4,25 +4,20 @@ use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 
-use super::controller::Controller;
 use super::device::Device;
 use super::faults::Faults;
+use super::gateway::Gateway;
+use super::inventory;
 use super::latency::Latency;
+use super::plans::Plans;
 use super::record::Record;
-use super::wire;
+use super::simulation::Simulation;
 
-/// Room on the line to a hub in the same process.
-const LINE: usize = 64 * 1024;
-
-/// A home behind a Z-Wave controller. Cloning it gives another handle to the same.
+/// A simulated home behind a Z-Wave controller. Cloning it gives another handle to the same.
 #[derive(Clone, Debug)]
-pub struct Home(Arc<Parts>);
-
-#[derive(Debug)]
-struct Parts {
-    controller: Controller,
-    record: Record,
-    faults: Faults,
+pub struct Home {
+    simulation: Arc<Simulation>,
+    gateway: Gateway,
 }
 
 /// A new home, in which commands take as long as in a real one.
@@ -47,43 +42,75 @@ impl Home {
     fn with(seed: u64, latency: Latency) -> Self {
         // Faults do not change how long commands take.
         let faults = Faults::new(!seed);
-        Self(Arc::new(Parts { controller: Controller::new(latency), record: Record::default(), faults }))
+        let simulation = Arc::new(Simulation::new(latency));
+        let plans = Plans { scenes: inventory::scenes(), groups: Vec::new() };
+        let gateway = Gateway::new(simulation.clone(), plans, faults);
+        Self { simulation, gateway }
+    }
+
+    /// With scenes and groups of the owner beside its own. The lines to the former stay as they were.
+    #[must_use]
+    pub fn with_plans(self, plans: Plans) -> Self {
+        let mut all = Plans::clone(&self.gateway.plans);
+        all.add(plans);
+        let gateway = Gateway { plans: Arc::new(all), ..self.gateway };
+        Self { gateway, ..self }
     }
 
     /// The faults of the lines to it.
     pub fn faults(&self) -> &Faults {
-        &self.0.faults
+        &self.gateway.faults
     }
 
     /// The calls that reached it.
     pub fn record(&self) -> &Record {
-        &self.0.record
+        &self.gateway.record
     }
 
-    pub(super) fn controller(&self) -> &Controller {
-        &self.0.controller
+    /// What serves it.
+    pub fn gateway(&self) -> &Gateway {
+        &self.gateway
     }
 
     /// All devices, in their current state.
     pub fn devices(&self) -> Vec<Device> {
-        self.0.controller.devices().clone()
+        self.simulation.all().clone()
     }
 
     /// The device with this name, in any case.
     pub fn device(&self, name: &str) -> Option<Device> {
-        self.0.controller.device(name)
+        let wanted = name.trim().to_lowercase();
+        self.simulation.all().iter().find(|device| device.name.to_lowercase() == wanted).cloned()
     }
 
-    /// Serves MCP on a stream, one JSON-RPC message a line, until its far end closes it or a fault does. A client
-    /// that sends another `initialize` gets a new session; the calls of the former one are cancelled.
+    /// Somebody in the house acts on a device, past the controller: presses the switch on the wall, turns the key, walks
+    /// past the sensor. Those who watch are told at once. Returns the device as it is now; None if there is no such one, or
+    /// nothing on it to press.
+    pub fn press(&self, name: &str) -> Option<Device> {
+        let device = self.device(name)?;
+        self.simulation
+            .change(device.node, |device| {
+                let state = device.state.pressed().ok_or("nothing to press")?;
+                Ok(Device { state, ..device })
+            })?
+            .ok()?;
+        self.device(name)
+    }
+
+    /// Takes the power from a device, or gives it back.
+    pub fn set_alive(&self, name: &str, is_alive: bool) -> Option<Device> {
+        let device = self.device(name)?;
+        self.simulation.change(device.node, |device| Ok(Device { is_alive, ..device }))?.ok()?;
+        self.device(name)
+    }
+
+    /// Serves MCP on a stream, as [`Gateway::serve`] does.
     pub async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + 'static) {
-        wire::serve(self, stream).await;
+        self.gateway.serve(stream).await;
     }
 
     /// The hub's end of a new line to it, served in the background until it is dropped.
     pub fn connect(&self) -> DuplexStream {
-        let (ours, theirs) = tokio::io::duplex(LINE);
-        tokio::spawn(self.clone().serve(theirs));
-        ours
+        self.gateway.connect()
     }
 }

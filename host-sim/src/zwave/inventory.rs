@@ -1,21 +1,27 @@
 //! The devices and scenes of a new home.
 
 use super::device::{Command, Device, DeviceState, FULL, Mode, NodeId};
+use super::plans::Scene;
 
-/// Several commands under one name.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Scene {
-    /// What people call it.
-    pub(super) name: &'static str,
-    /// What it does, for people.
-    pub(super) about: &'static str,
-    /// Which device is to do what, in this order.
-    pub(super) steps: &'static [(&'static str, Command)],
+/// A scene of every simulated home.
+struct BuiltIn {
+    name: &'static str,
+    about: &'static str,
+    steps: &'static [(&'static str, Command)],
 }
 
-/// The scenes that the controller knows.
-pub(super) const SCENES: [Scene; 4] = [
-    Scene {
+/// The scenes of a new home.
+pub(super) fn scenes() -> Vec<Scene> {
+    let steps =
+        |steps: &[(&str, Command)]| steps.iter().map(|(name, command)| ((*name).into(), *command)).collect();
+    let scenes = SCENES.iter();
+    scenes
+        .map(|scene| Scene { name: scene.name.into(), about: scene.about.into(), steps: steps(scene.steps) })
+        .collect()
+}
+
+const SCENES: [BuiltIn; 4] = [
+    BuiltIn {
         name: "Good Morning",
         about: "kitchen and hall lit, heating up",
         steps: &[
@@ -24,7 +30,7 @@ pub(super) const SCENES: [Scene; 4] = [
             ("Living Room Thermostat", Command::Climate(Some(Mode::Heat), Some(21.0))),
         ],
     },
-    Scene {
+    BuiltIn {
         name: "Movie Night",
         about: "living room dark, hall dimmed",
         steps: &[
@@ -33,7 +39,7 @@ pub(super) const SCENES: [Scene; 4] = [
             ("Hall Light", Command::Level(10)),
         ],
     },
-    Scene {
+    BuiltIn {
         name: "Good Night",
         about: "all lights off, front door locked, heating down",
         steps: &[
@@ -46,7 +52,7 @@ pub(super) const SCENES: [Scene; 4] = [
             ("Living Room Thermostat", Command::Climate(Some(Mode::Heat), Some(17.0))),
         ],
     },
-    Scene {
+    BuiltIn {
         name: "Away",
         about: "coffee machine off, porch lit, front door locked",
         steps: &[
@@ -59,7 +65,7 @@ pub(super) const SCENES: [Scene; 4] = [
 
 /// The devices of a new home, by node. Node 1 is the controller itself.
 pub(super) fn devices() -> Vec<Device> {
-    use DeviceState::{Contact, Dimmer, Lock, Motion, Switch, Temperature, Thermostat};
+    use DeviceState::{Contact, Cover, Dimmer, Lock, Motion, Siren, Switch, Temperature, Thermostat};
     let off = Dimmer { level: 0, last: FULL };
     let thermostat = Thermostat { mode: Mode::Heat, setpoint: 20.5, temperature: 20.0 };
     vec![
@@ -81,6 +87,8 @@ pub(super) fn devices() -> Vec<Device> {
         on_battery(17, "Porch Motion", "Outside", Motion(true), 33),
         // Somebody pulled its plug.
         Device { is_alive: false, ..powered(18, "Garden Pump", "Outside", Switch(false)) },
+        powered(19, "Porch Awning", "Outside", Cover(FULL)),
+        powered(20, "Alarm Siren", "Hall", Siren(false)),
     ]
 }
 

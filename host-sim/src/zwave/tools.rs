@@ -3,31 +3,36 @@
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-use super::device::{DeviceState, FULL, Mode};
+use super::controller::Bounds;
+use super::device::{FULL, Mode};
+use super::snapshot::KINDS;
 
-/// Degrees Celsius that a thermostat can be set to.
-const SETPOINT: (f64, f64) = (5.0, 30.0);
+/// What `control_zwave_device` does.
+const ACTIONS: [&str; 8] = ["on", "off", "toggle", "set_level", "open", "close", "stop", "set_color"];
 
-/// Highest number of a node in a Z-Wave network.
-const LAST_NODE: u8 = 232;
-
-/// All of them.
-pub(super) fn all() -> Vec<Tool> {
+/// All of them, for a controller with these bounds.
+pub(super) fn all(bounds: Bounds) -> Vec<Tool> {
     let device =
         json!({ "type": "string", "minLength": 1, "description": "Name of the device, in any case" });
     vec![
         tool(
             "control_zwave_device",
-            "Switches a switch or dimmer on or off, or sets a dimmer's level.",
+            "Switches a switch, light or siren on or off, sets a light's level or colour, or moves a cover.",
             json!({
-                "deviceName": device,
+                "deviceName": {
+                    "type": "string", "minLength": 1,
+                    "description": "Name of the device or of a group of devices, in any case",
+                },
                 "action": {
-                    "type": "string", "enum": ["on", "off", "toggle", "set_level"],
-                    "description": "What to do; set_level needs a level",
+                    "type": "string", "enum": ACTIONS,
+                    "description": "What to do; set_level needs a level, set_color a color",
                 },
                 "level": {
                     "type": "integer", "minimum": 0, "maximum": FULL,
-                    "description": "Level for a dimmer: 0 is off, 99 is full",
+                    "description": "Level of a light or cover: 0 is off or closed, 99 is full or open",
+                },
+                "color": {
+                    "type": "string", "minLength": 6, "description": "Red, green, blue, like ff8800",
                 },
             }),
             &["deviceName", "action"],
@@ -38,7 +43,7 @@ pub(super) fn all() -> Vec<Tool> {
             "Lists the devices of the home and how they stand.",
             json!({
                 "room": { "type": "string", "minLength": 1, "description": "Only the devices in this room" },
-                "kind": { "type": "string", "enum": DeviceState::KINDS, "description": "Only devices of this kind" },
+                "kind": { "type": "string", "enum": KINDS, "description": "Only devices of this kind" },
             }),
             &[],
             reads(),
@@ -62,8 +67,8 @@ pub(super) fn all() -> Vec<Tool> {
                     "type": "string", "enum": Mode::ALL.map(Mode::word), "description": "What it is to do",
                 },
                 "setpoint": {
-                    "type": "number", "minimum": SETPOINT.0, "maximum": SETPOINT.1,
-                    "description": "Degrees Celsius to aim at",
+                    "type": "number", "minimum": bounds.setpoint.0, "maximum": bounds.setpoint.1,
+                    "description": format!("{} to aim at", bounds.unit),
                 },
             }),
             &[],
@@ -109,7 +114,7 @@ pub(super) fn all() -> Vec<Tool> {
             "Asks a node of the Z-Wave network for a sign of life.",
             json!({
                 "nodeId": {
-                    "type": "integer", "minimum": 1, "maximum": LAST_NODE,
+                    "type": "integer", "minimum": 1, "maximum": bounds.last_node,
                     "description": "Number of the node; list_devices tells it",
                 },
             }),
@@ -141,7 +146,12 @@ fn tool(
 
 #[cfg(test)]
 mod tests {
-    use super::all;
+    use super::Tool;
+    use crate::zwave::controller::Bounds;
+
+    fn all() -> Vec<Tool> {
+        super::all(Bounds { setpoint: (5.0, 30.0), unit: "Degrees Celsius", last_node: 4000 })
+    }
 
     #[test]
     fn every_parameter_is_described_and_in_camel_case() {

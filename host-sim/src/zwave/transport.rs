@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
 
-use super::Home;
+use super::Gateway;
 use crate::tty::{SerialPort, Tty};
 
 /// Before a serial port that was lost is opened again.
 const REOPEN: Duration = Duration::from_secs(1);
 
-/// What a home is served on.
+/// What a controller is served on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// Stdin and stdout.
@@ -24,19 +24,19 @@ pub enum Transport {
     Tcp(SocketAddr),
 }
 
-/// Serves the home: on stdio until the input ends, elsewhere for ever. The error says what to do.
-pub async fn serve(home: Home, transport: &Transport) -> Result<(), String> {
+/// Serves a controller: on stdio until the input ends, elsewhere for ever. The error says what to do.
+pub async fn serve(gateway: Gateway, transport: &Transport) -> Result<(), String> {
     match transport {
         Transport::Stdio => {
-            home.serve(tokio::io::join(tokio::io::stdin(), tokio::io::stdout())).await;
+            gateway.serve(tokio::io::join(tokio::io::stdin(), tokio::io::stdout())).await;
             Ok(())
         }
-        Transport::Serial(port) => serial(home, port).await,
+        Transport::Serial(port) => serial(gateway, port).await,
         Transport::Pty => {
             let (tty, path) =
                 Tty::pseudo().map_err(|error| format!("cannot make a pseudo terminal: {error}"))?;
             eprintln!("zwave: serving on {}", path.display());
-            pty(home, tty).await
+            pty(gateway, tty).await
         }
         Transport::Tcp(address) => {
             let listener = TcpListener::bind(address).await.map_err(|error| {
@@ -44,16 +44,16 @@ pub async fn serve(home: Home, transport: &Transport) -> Result<(), String> {
             })?;
             let address = listener.local_addr().map_err(|error| error.to_string())?;
             eprintln!("zwave: serving on {address}");
-            tcp(home, listener).await
+            tcp(gateway, listener).await
         }
     }
 }
 
-async fn serial(home: Home, port: &SerialPort) -> Result<(), String> {
+async fn serial(gateway: Gateway, port: &SerialPort) -> Result<(), String> {
     let mut tty = Tty::open(port).map_err(|error| error.to_string())?;
     eprintln!("zwave: serving on {port}");
     loop {
-        home.clone().serve(tty).await;
+        gateway.clone().serve(tty).await;
         log::warn!("zwave: {port} is lost; opening it again as soon as it is there");
         tty = loop {
             tokio::time::sleep(REOPEN).await;
@@ -67,10 +67,10 @@ async fn serial(home: Home, port: &SerialPort) -> Result<(), String> {
 }
 
 /// A pseudo terminal is never lost. When a fault closes the line, the next is served on it.
-async fn pty(home: Home, mut tty: Tty) -> Result<(), String> {
+async fn pty(gateway: Gateway, mut tty: Tty) -> Result<(), String> {
     loop {
         let (mut ours, theirs) = tokio::io::duplex(64 * 1024);
-        let serving = home.clone().serve(theirs);
+        let serving = gateway.clone().serve(theirs);
         let copying = tokio::io::copy_bidirectional(&mut tty, &mut ours);
         tokio::select! {
             () = serving => {}
@@ -81,12 +81,12 @@ async fn pty(home: Home, mut tty: Tty) -> Result<(), String> {
     }
 }
 
-async fn tcp(home: Home, listener: TcpListener) -> Result<(), String> {
+async fn tcp(gateway: Gateway, listener: TcpListener) -> Result<(), String> {
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
                 log::info!("zwave: {peer} connected");
-                tokio::spawn(serve_peer(home.clone(), stream));
+                tokio::spawn(serve_peer(gateway.clone(), stream));
             }
             Err(error) => {
                 log::warn!("zwave: cannot accept a connection: {error}");
@@ -96,9 +96,9 @@ async fn tcp(home: Home, listener: TcpListener) -> Result<(), String> {
     }
 }
 
-async fn serve_peer(home: Home, stream: TcpStream) {
+async fn serve_peer(gateway: Gateway, stream: TcpStream) {
     // Messages are small, and their sender waits for each.
     let _ = stream.set_nodelay(true);
-    home.serve(stream).await;
+    gateway.serve(stream).await;
     log::info!("zwave: a client disconnected");
 }

@@ -13,7 +13,8 @@ use tokio::io::{
 use tokio::task::JoinSet;
 
 use super::faults::{Arrival, Faults, Step};
-use super::{Home, server};
+use super::gateway::Gateway;
+use super::server;
 
 /// The longest line that is read; a longer one is skipped.
 const LINE: usize = 1024 * 1024;
@@ -33,9 +34,9 @@ enum End {
     Restart,
 }
 
-/// Serves the home on a stream until its far end closes it, or a fault does.
-pub(super) async fn serve(home: Home, stream: impl AsyncRead + AsyncWrite + Send) {
-    let faults = home.faults().clone();
+/// Serves a controller on a stream until its far end closes it, or a fault does.
+pub(super) async fn serve(gateway: Gateway, stream: impl AsyncRead + AsyncWrite + Send) {
+    let faults = gateway.faults.clone();
     let (rx, mut tx) = tokio::io::split(stream);
     let mut lines = Lines::new(rx);
     let mut watch = faults.watch();
@@ -45,7 +46,7 @@ pub(super) async fn serve(home: Home, stream: impl AsyncRead + AsyncWrite + Send
         let (from_server, to_server) = tokio::io::split(ours);
         // Dropping it ends the session.
         let mut session = JoinSet::new();
-        session.spawn(server::serve(home.clone(), theirs));
+        session.spawn(server::serve(gateway.clone(), theirs));
         let mut to_hub = ToHub { lines: Lines::new(from_server), tx: &mut tx, faults: &faults };
         let mut from_hub =
             FromHub { lines: &mut lines, tx: to_server, faults: &faults, is_initialized: false };

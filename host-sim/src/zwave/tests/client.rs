@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::time::timeout;
 
-use crate::zwave::Home;
+use crate::zwave::{Gateway, Home};
 
 /// Longer than anything takes; in virtual time it costs nothing.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -19,7 +19,12 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn new(home: &Home) -> Self {
-        let (rx, tx) = tokio::io::split(home.connect());
+        Self::at(home.gateway())
+    }
+
+    /// One at a gateway.
+    pub(super) fn at(gateway: &Gateway) -> Self {
+        let (rx, tx) = tokio::io::split(gateway.connect());
         Self { lines: BufReader::new(rx), tx, last_id: 0 }
     }
 
@@ -86,6 +91,28 @@ impl Client {
     pub(super) async fn asks(&mut self, method: &str, params: Value) -> Value {
         let id = self.sends(method, params).await;
         self.answer(id).await
+    }
+
+    /// The next notification, with its URI if it has one.
+    pub(super) async fn notice(&mut self) -> (String, String) {
+        let line = self.line().await.expect("the line goes on");
+        let message: Value = serde_json::from_slice(&line).expect("JSON");
+        assert!(message.get("id").is_none(), "{message}");
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        (text(&message["method"]), text(&message["params"]["uri"]))
+    }
+
+    /// Reads a resource; the error is its code.
+    pub(super) async fn reads(&mut self, id: &str) -> Result<Value, i64> {
+        let answer = self.asks("resources/read", json!({ "uri": format!("home://devices/{id}") })).await;
+        if let Some(code) = answer["error"]["code"].as_i64() {
+            return Err(code);
+        }
+        let contents = &answer["result"]["contents"][0];
+        assert_eq!(contents["mimeType"], "application/json");
+        let text = contents["text"].as_str().expect("text");
+        assert!(text.len() < 1024 && !text.contains('\n'), "{text}");
+        Ok(serde_json::from_str(text).expect("JSON"))
     }
 
     /// Calls a tool, and returns the whole answer.

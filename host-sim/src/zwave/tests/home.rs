@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::client::{Client, switch};
-use crate::zwave::{DeviceState, Fate, Home, Mode};
+use crate::zwave::{DeviceState, Fate, Home, Mode, Plans};
 
 #[tokio::test(start_paused = true)]
 async fn a_switch_keeps_its_state() {
@@ -51,6 +51,17 @@ async fn each_tool_does_what_it_says() {
             json!({ "mode": "cool", "setpoint": 23.5 }),
             "Living Room Thermostat is now in mode cool, set to 23.5 degrees, at 20 degrees",
         ),
+        (
+            "control_zwave_device",
+            json!({ "deviceName": "the awning on the porch", "action": "close" }),
+            "Porch Awning is now closed",
+        ),
+        (
+            "control_zwave_device",
+            json!({ "deviceName": "19-0", "action": "set_level", "level": 40 }),
+            "Porch Awning is now open to 40 of 99",
+        ),
+        ("control_zwave_device", json!({ "deviceName": "alarm", "action": "on" }), "Alarm Siren is now on"),
         ("lock_door", json!({ "action": "unlock" }), "Front Door is now unlocked"),
         ("lock_door", json!({ "deviceName": "front door", "action": "lock" }), "Front Door is now locked"),
         (
@@ -108,7 +119,7 @@ async fn what_is_wrong_with_a_call_is_said() {
         (
             "control_zwave_device",
             json!({ "device_name": "Switch One", "deviceName": "Switch One", "action": "on" }),
-            "Unknown parameter 'device_name' for control_zwave_device, which takes action, deviceName, level",
+            "Unknown parameter 'device_name' for control_zwave_device, which takes action, color, deviceName, level",
         ),
         (
             "control_zwave_device",
@@ -140,17 +151,37 @@ async fn what_is_wrong_with_a_call_is_said() {
             json!({ "deviceName": "Front Door", "action": "off" }),
             "Front Door is a lock; use lock_door",
         ),
+        (
+            "control_zwave_device",
+            json!({ "deviceName": "kitchen", "action": "on" }),
+            "'kitchen' could be Kitchen Light, Kitchen Temperature; which one?",
+        ),
+        (
+            "control_zwave_device",
+            json!({ "deviceName": "Porch Awning", "action": "off" }),
+            "Porch Awning is a cover; it can open, close, stop, or be set to a level",
+        ),
+        (
+            "control_zwave_device",
+            json!({ "deviceName": "Hall Light", "action": "set_color", "color": "ff8800" }),
+            "Hall Light has no colour",
+        ),
+        (
+            "control_zwave_device",
+            json!({ "deviceName": "Hall Light", "action": "set_color", "color": "orange" }),
+            "A 'color' has six hexadecimal digits: red, green and blue, like ff8800",
+        ),
         ("set_thermostat", json!({}), "set_thermostat needs a 'mode', a 'setpoint', or both"),
         (
             "set_thermostat",
             json!({ "setpoint": 90 }),
             "Parameter 'setpoint' of set_thermostat must be a number from 5 to 30, not 90",
         ),
-        ("list_devices", json!({ "room": "hal" }), "Room 'hal' not found; did you mean Hall?"),
+        ("list_devices", json!({ "room": "hull" }), "Room 'hull' not found; did you mean Hall?"),
         (
             "activate_scene",
             json!({ "sceneName": "good" }),
-            "Scene 'good' not found; did you mean Good Night, Good Morning?",
+            "'good' could be Good Morning, Good Night; which one?",
         ),
         ("ping_node", json!({ "nodeId": 99 }), "Node 99 is not in this network"),
         ("fly", json!({}), "Unknown tool 'fly'"),
@@ -244,4 +275,28 @@ async fn what_reaches_the_controller_is_recorded_as_it_came() {
     assert_eq!((calls[1].arguments.as_ref(), calls[1].fate), (None, Fate::Done));
     home.record().clear();
     assert_eq!(home.record().calls(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_group_is_switched_at_once_and_says_who_did_not_follow() {
+    let file = r#"{ "groups": { "Porch": ["Porch Light", "Garden Pump"], "Downstairs": ["Switch One", "hall light"] },
+        "scenes": { "Leaving": { "about": "dark", "steps": [{ "device": "Downstairs", "action": "off" }] } } }"#;
+    let home = Home::default().with_plans(Plans::parse(file).expect("plans"));
+    let mut client = Client::greeted(&home).await;
+    let down = json!({ "deviceName": "the downstairs", "action": "on" });
+    let start = Instant::now();
+    let words = client.hears("control_zwave_device", down).await;
+    assert_eq!(words, Ok("Switch One is now on\nHall Light is now on at level 30".into()));
+    assert!(start.elapsed() < Duration::from_millis(310), "one after the other: {:?}", start.elapsed());
+    let porch = json!({ "deviceName": "Porch", "action": "on" });
+    let words = client.hears("control_zwave_device", porch).await;
+    assert_eq!(
+        words.as_deref().map_err(|words| words.contains("Porch Light is now on")),
+        Err(true),
+        "{words:?}"
+    );
+    assert!(words.is_err_and(|words| words.starts_with("Garden Pump (node 18) does not answer")));
+    let words = client.hears("activate_scene", json!({ "sceneName": "leaving" })).await;
+    assert_eq!(words, Ok("Leaving is set: dark".into()));
+    assert_eq!(home.device("Hall Light").expect("one").state.to_string(), "off");
 }

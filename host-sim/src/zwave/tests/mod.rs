@@ -1,6 +1,10 @@
-//! The simulated controller as its clients see it.
+//! The controller as its clients see it, simulated and real.
 
 mod client;
+mod fake;
 mod faults;
 mod home;
+mod hostile;
+mod network;
+mod resources;
 mod sessions;

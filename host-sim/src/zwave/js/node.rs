@@ -1,0 +1,243 @@
+//! A node of a real network, as a Z-Wave JS server tells of it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::super::device::NodeId;
+
+/// Command classes, by their numbers in the Z-Wave specification.
+pub(super) mod class {
+    pub(in super::super) const BINARY_SWITCH: u16 = 37;
+    pub(in super::super) const MULTILEVEL_SWITCH: u16 = 38;
+    pub(in super::super) const BINARY_SENSOR: u16 = 48;
+    pub(in super::super) const MULTILEVEL_SENSOR: u16 = 49;
+    pub(in super::super) const METER: u16 = 50;
+    pub(in super::super) const COLOR_SWITCH: u16 = 51;
+    pub(in super::super) const THERMOSTAT_MODE: u16 = 64;
+    pub(in super::super) const THERMOSTAT_SETPOINT: u16 = 67;
+    pub(in super::super) const DOOR_LOCK: u16 = 98;
+    pub(in super::super) const WINDOW_COVERING: u16 = 106;
+    pub(in super::super) const NOTIFICATION: u16 = 113;
+    pub(in super::super) const NAMING: u16 = 119;
+    pub(in super::super) const SOUND_SWITCH: u16 = 121;
+    pub(in super::super) const BATTERY: u16 = 128;
+
+    /// Those that devices are made of; the rest, which is most of what a server tells, is not kept.
+    pub(super) const KEPT: [u16; 13] = [
+        BINARY_SWITCH,
+        MULTILEVEL_SWITCH,
+        BINARY_SENSOR,
+        MULTILEVEL_SENSOR,
+        METER,
+        COLOR_SWITCH,
+        THERMOSTAT_MODE,
+        THERMOSTAT_SETPOINT,
+        DOOR_LOCK,
+        WINDOW_COVERING,
+        NOTIFICATION,
+        SOUND_SWITCH,
+        BATTERY,
+    ];
+}
+
+/// Longest text that is kept of a name or a value.
+const TEXT: usize = 64;
+
+/// Most values that are kept of a node.
+const VALUES: usize = 512;
+
+/// Most endpoints of a node, and the highest.
+const ENDPOINTS: u16 = 127;
+
+/// Whether a node can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NodeStatus {
+    Asleep,
+    Dead,
+    /// Awake, alive, or not known yet.
+    Awake,
+}
+
+/// Which value of a node.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub(super) class: u16,
+    pub(super) endpoint: u16,
+    pub(super) property: String,
+    /// Empty if there is none.
+    pub(super) property_key: String,
+}
+
+/// A value, and what it can be.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Entry {
+    /// A number, a boolean or a short text; null if it is not known.
+    pub(super) value: Value,
+    pub(super) min: Option<f64>,
+    pub(super) max: Option<f64>,
+    pub(super) unit: String,
+    /// What the numbers mean.
+    pub(super) states: BTreeMap<i64, String>,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Node {
+    pub(super) id: NodeId,
+    pub(super) status: NodeStatus,
+    /// Whether the server knows all about it.
+    pub(super) is_ready: bool,
+    pub(super) is_controller: bool,
+    pub(super) name: String,
+    pub(super) location: String,
+    /// The name of the product.
+    pub(super) label: String,
+    /// Generic and specific device class.
+    pub(super) device_class: (u64, u64),
+    /// What the maker calls the endpoints.
+    pub(super) endpoint_labels: BTreeMap<u16, String>,
+    pub(super) values: BTreeMap<Key, Entry>,
+}
+
+impl Node {
+    /// Reads a node's state. None if it is not one.
+    pub(super) fn parse(state: &Value) -> Option<Self> {
+        let id = NodeId::try_from(state["nodeId"].as_u64()?).ok()?;
+        let label = [&state["label"], &state["deviceConfig"]["label"]];
+        let class = |level: &str| state["deviceClass"][level]["key"].as_u64().unwrap_or_default();
+        let endpoints = state["endpoints"].as_array().map_or(&[][..], Vec::as_slice);
+        let labels = endpoints.iter().take(ENDPOINTS.into()).filter_map(|endpoint| {
+            let index = u16::try_from(endpoint["index"].as_u64()?).ok()?;
+            let label = text(&endpoint["endpointLabel"]);
+            (!label.is_empty()).then_some((index, label))
+        });
+        let mut node = Self {
+            id,
+            status: status(state["status"].as_u64()),
+            is_ready: state["ready"] == true,
+            is_controller: state["isControllerNode"] == true,
+            name: text(&state["name"]),
+            location: text(&state["location"]),
+            label: label.map(text).into_iter().find(|label| !label.is_empty()).unwrap_or_default(),
+            device_class: (class("generic"), class("specific")),
+            endpoint_labels: labels.collect(),
+            values: BTreeMap::new(),
+        };
+        for value in state["values"].as_array().map_or(&[][..], Vec::as_slice) {
+            if let Some(key) = Key::parse(value) {
+                node.describe(key.clone(), &value["metadata"]);
+                node.set(key, &value["value"]);
+            }
+        }
+        Some(node)
+    }
+
+    /// Something happened to it, other than that its state is told anew.
+    pub(super) fn apply(&mut self, event: &Value) {
+        let arguments = &event["args"];
+        match event["event"].as_str().unwrap_or_default() {
+            "value added" | "value updated" if arguments["commandClass"] == class::NAMING => {
+                match arguments["property"].as_str() {
+                    Some("name") => self.name = text(&arguments["newValue"]),
+                    Some("location") => self.location = text(&arguments["newValue"]),
+                    _ => {}
+                }
+            }
+            "value added" | "value updated" => {
+                if let Some(key) = Key::parse(arguments) {
+                    self.set(key, &arguments["newValue"]);
+                }
+            }
+            "value removed" => {
+                if let Some(key) = Key::parse(arguments) {
+                    self.values.remove(&key);
+                }
+            }
+            "metadata updated" => {
+                if let Some(key) = Key::parse(arguments) {
+                    self.describe(key, &arguments["metadata"]);
+                }
+            }
+            "sleep" => self.status = NodeStatus::Asleep,
+            "dead" => self.status = NodeStatus::Dead,
+            "wake up" | "alive" => self.status = NodeStatus::Awake,
+            _ => {}
+        }
+    }
+
+    fn entry(&mut self, key: Key) -> Option<&mut Entry> {
+        let has_room = self.values.len() < VALUES || self.values.contains_key(&key);
+        has_room.then(|| self.values.entry(key).or_default())
+    }
+
+    fn set(&mut self, key: Key, value: &Value) {
+        if let Some(entry) = self.entry(key) {
+            entry.value = match value {
+                Value::Number(_) | Value::Bool(_) => value.clone(),
+                Value::String(_) => text(value).into(),
+                Value::Null | Value::Array(_) | Value::Object(_) => Value::Null,
+            };
+        }
+    }
+
+    fn describe(&mut self, key: Key, metadata: &Value) {
+        let Some(entry) = self.entry(key) else { return };
+        entry.min = metadata["min"].as_f64();
+        entry.max = metadata["max"].as_f64();
+        entry.unit = text(&metadata["unit"]);
+        let states = metadata["states"].as_object().into_iter().flatten().take(TEXT);
+        entry.states =
+            states.filter_map(|(number, words)| Some((number.parse().ok()?, text(words)))).collect();
+    }
+
+    /// A value of an endpoint; null if there is none.
+    pub(super) fn value(&self, class: u16, endpoint: u16, property: &str, key: &str) -> &Value {
+        self.find(class, endpoint, property, key).map_or(&Value::Null, |entry| &entry.value)
+    }
+
+    pub(super) fn find(&self, class: u16, endpoint: u16, property: &str, key: &str) -> Option<&Entry> {
+        let (property, property_key) = (property.into(), key.into());
+        self.values.get(&Key { class, endpoint, property, property_key })
+    }
+
+    /// The values of one class on an endpoint.
+    pub(super) fn of_class(&self, class: u16, endpoint: u16) -> impl Iterator<Item = (&Key, &Entry)> {
+        self.values.iter().filter(move |(key, _)| key.class == class && key.endpoint == endpoint)
+    }
+
+    pub(super) fn has_class(&self, class: u16, endpoint: u16) -> bool {
+        self.of_class(class, endpoint).next().is_some()
+    }
+}
+
+impl Key {
+    /// Reads which value is meant. None if it is not one that is kept.
+    fn parse(value: &Value) -> Option<Self> {
+        let class = u16::try_from(value["commandClass"].as_u64()?).ok()?;
+        let endpoint = u16::try_from(value["endpoint"].as_u64().unwrap_or_default()).ok()?;
+        let part = |part: &Value| match part {
+            Value::Number(number) => Some(number.to_string()),
+            Value::String(text) if text.len() <= 4 * TEXT => Some(text.clone()),
+            _ => None,
+        };
+        let is_kept = class::KEPT.contains(&class) && endpoint <= ENDPOINTS;
+        let property_key = part(&value["propertyKey"]).unwrap_or_default();
+        is_kept.then_some(Self { class, endpoint, property: part(&value["property"])?, property_key })
+    }
+}
+
+fn status(number: Option<u64>) -> NodeStatus {
+    match number {
+        Some(1) => NodeStatus::Asleep,
+        Some(3) => NodeStatus::Dead,
+        _ => NodeStatus::Awake,
+    }
+}
+
+/// A short text in one line, without what surrounds it.
+fn text(value: &Value) -> String {
+    let text = value.as_str().unwrap_or_default();
+    let clean: String = text.chars().filter(|letter| !letter.is_control()).take(TEXT).collect();
+    clean.trim().into()
+}

@@ -1,0 +1,166 @@
+//! Nodes that no story has, and nodes that are no nodes.
+
+use serde_json::{Value, json};
+
+use super::super::device::Command;
+use super::super::resource;
+use super::super::snapshot::Snapshot;
+use super::node::Node;
+use super::view::snapshots;
+use super::write::{Write, writes};
+use crate::random::Random;
+
+const RECORDED: &str = include_str!("../tests/recorded.jsonl");
+
+fn value(class: u16, property: &str, key: Value, value: Value, metadata: Value) -> Value {
+    json!({
+        "commandClass": class, "endpoint": 0, "property": property, "propertyKey": key, "value": value,
+        "metadata": metadata,
+    })
+}
+
+fn node(generic: u8, specific: u8, values: &[Value]) -> Node {
+    Node::parse(&json!({
+        "nodeId": 5, "status": 4, "ready": true, "label": "ZEN77",
+        "deviceClass": { "generic": { "key": generic }, "specific": { "key": specific } },
+        "endpoints": [{ "index": 0 }], "values": values,
+    }))
+    .expect("a node")
+}
+
+fn the_device(node: &Node) -> Snapshot {
+    let mut devices = snapshots(node);
+    assert_eq!(devices.len(), 1);
+    devices.remove(0)
+}
+
+fn wrote(node: &Node, command: Command) -> (Value, Value) {
+    let planned: Vec<Write> = writes(node, &the_device(node), command).expect("a write");
+    assert_eq!(planned.len(), 1);
+    (planned[0].value_id(planned[0].property), planned[0].value.clone())
+}
+
+#[test]
+fn a_window_covering_moves_by_its_position() {
+    let none = || json!({});
+    let values = [
+        value(106, "currentValue", json!(13), json!(40), none()),
+        value(106, "targetValue", json!(12), json!(0), none()),
+        value(106, "targetValue", json!(13), json!(99), none()),
+        value(106, "levelChangeUp", json!(13), Value::Null, none()),
+    ];
+    let blind = node(0x11, 0x07, &values);
+    let device = the_device(&blind);
+    assert_eq!((device.name.as_str(), device.words().as_str()), ("ZEN77", "moving, at 40 of 99"));
+    let id = |property: &str| json!({ "commandClass": 106, "endpoint": 0, "property": property, "propertyKey": 13 });
+    assert_eq!(wrote(&blind, Command::Open(false)), (id("targetValue"), json!(0)));
+    assert_eq!(wrote(&blind, Command::Level(30)), (id("targetValue"), json!(30)));
+    assert_eq!(wrote(&blind, Command::Stop), (id("levelChangeUp"), json!(false)));
+}
+
+#[test]
+fn a_siren_sounds_its_tone_and_a_plug_meters() {
+    let siren = node(0x10, 0x05, &[value(121, "toneId", Value::Null, json!(0), json!({}))]);
+    assert_eq!((the_device(&siren).kind(), the_device(&siren).words()), ("siren", "off".into()));
+    let id = json!({ "commandClass": 121, "endpoint": 0, "property": "toneId" });
+    assert_eq!(wrote(&siren, Command::Power(true)), (id.clone(), json!(255)));
+    assert_eq!(wrote(&siren, Command::Toggle), (id, json!(255)));
+
+    let metered = [
+        value(37, "currentValue", Value::Null, json!(true), json!({})),
+        value(50, "value", json!(66049), json!(12.5), json!({ "unit": "W" })),
+        value(50, "value", json!(65537), json!(3), json!({ "unit": "kWh" })),
+        value(50, "reset", Value::Null, Value::Null, json!({})),
+    ];
+    let plug = the_device(&node(0x10, 0x01, &metered));
+    assert_eq!(plug.words(), "on, at 3 kWh energy, at 12.5 W power");
+    assert_eq!(Value::from(plug.state()), json!({ "on": true, "power": 12.5, "energy": 3 }));
+}
+
+#[test]
+fn what_watches_has_a_class() {
+    let notification = |property: &str, key: &str, number: i64| {
+        let node = node(0x07, 0x01, &[value(113, property, json!(key), json!(number), json!({}))]);
+        the_device(&node).words()
+    };
+    assert_eq!(notification("Access Control", "Door state (simple)", 22), "open");
+    assert_eq!(notification("Access Control", "Door state", 23), "closed");
+    assert_eq!(notification("Smoke Alarm", "Sensor status", 2), "reporting smoke");
+    assert_eq!(notification("CO Alarm", "Sensor status", 0), "smelling no gas");
+    assert_eq!(notification("Home Security", "Cover status", 3), "reporting that somebody opened it");
+    let old = node(0x20, 0x01, &[value(48, "Door/Window", Value::Null, json!(true), json!({}))]);
+    assert_eq!((the_device(&old).kind(), the_device(&old).words()), ("contact_sensor", "open".into()));
+    let silent = node(0x10, 0x01, &[value(37, "currentValue", Value::Null, Value::Null, json!({}))]);
+    assert_eq!(the_device(&silent).words(), "not telling how it stands");
+    assert!(writes(&silent, &the_device(&silent), Command::Toggle).is_err());
+}
+
+#[test]
+fn fahrenheit_stays_fahrenheit() {
+    let values = [
+        value(64, "mode", Value::Null, json!(11), json!({ "states": { "0": "Off", "11": "Energy heat" } })),
+        value(67, "setpoint", json!(11), json!(68), json!({ "unit": "°F", "min": 50, "max": 86 })),
+    ];
+    let thermostat = node(0x08, 0x06, &values);
+    let device = the_device(&thermostat);
+    assert_eq!(device.words(), "in mode energy heat, set to 68 degrees");
+    assert_eq!(device.units()["setpoint"], "°F");
+    let error = writes(&thermostat, &device, Command::Climate(None, Some(20.0))).expect_err("too cold");
+    assert_eq!(error, "can be set from 50 to 86 °F, not to 20");
+}
+
+/// The recorded house with parts replaced by others, ten thousand times.
+#[test]
+fn whatever_a_node_is_nothing_breaks_and_every_line_is_short() {
+    let dump = RECORDED.lines().nth(2).expect("a dump");
+    let dump: Value = serde_json::from_str(dump).expect("JSON");
+    let nodes = dump["result"]["state"]["nodes"].as_array().expect("nodes").clone();
+    let mut random = Random::new(7);
+    for round in 0..10_000 {
+        let mut told = nodes[round % nodes.len()].clone();
+        for _ in 0..=random.below(4) {
+            spoil(&mut told, &mut random);
+        }
+        let Some(node) = Node::parse(&told) else { continue };
+        let devices = snapshots(&node);
+        for device in &devices {
+            let text = resource::device(device, &devices);
+            assert!(text.len() < 1024, "{text}");
+            for command in
+                [Command::Power(true), Command::Toggle, Command::Level(9), Command::Stop, Command::Lock(true)]
+            {
+                let _ = writes(&node, device, command);
+            }
+        }
+    }
+}
+
+/// Replaces some part.
+fn spoil(part: &mut Value, random: &mut Random) {
+    let odd = [
+        Value::Null,
+        json!(-1),
+        json!(1e300),
+        json!(u64::MAX),
+        json!("x".repeat(3000)),
+        json!("\u{0}\n\u{202e}ä"),
+        json!([[]]),
+        json!({ "value": {} }),
+        json!(true),
+        json!(255),
+    ];
+    let is_here = random.below(6) == 0;
+    match part {
+        Value::Array(parts) if !parts.is_empty() && !is_here => {
+            let index = random.below(parts.len() as u64) as usize;
+            spoil(&mut parts[index], random);
+        }
+        Value::Object(parts) if !parts.is_empty() && !is_here => {
+            let index = random.below(parts.len() as u64) as usize;
+            if let Some(inner) = parts.values_mut().nth(index) {
+                spoil(inner, random);
+            }
+        }
+        part => *part = odd[random.below(odd.len() as u64) as usize].clone(),
+    }
+}

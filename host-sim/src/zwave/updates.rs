@@ -1,0 +1,90 @@
+//! Tells a session what changes of that which it watches.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use rmcp::RoleServer;
+use rmcp::model::ResourceUpdatedNotificationParam;
+use rmcp::service::Peer;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+
+use super::controller::Change;
+use super::resource::PREFIX;
+
+/// How many resources a session can watch.
+const MOST: usize = 4096;
+
+/// The URIs that a session watches. Cloning it gives another handle to the same.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watched(Arc<Mutex<BTreeSet<String>>>);
+
+impl Watched {
+    /// Adds one; false if there are too many.
+    pub(super) fn add(&self, uri: String) -> bool {
+        let mut watched = self.0.lock().expect("no holder panics");
+        (watched.len() < MOST || watched.contains(&uri)) && {
+            watched.insert(uri);
+            true
+        }
+    }
+
+    pub(super) fn remove(&self, uri: &str) {
+        self.0.lock().expect("no holder panics").remove(uri);
+    }
+
+    fn all(&self) -> BTreeSet<String> {
+        self.0.lock().expect("no holder panics").clone()
+    }
+}
+
+/// What has changed and not been told yet.
+#[derive(Default)]
+struct News {
+    uris: BTreeSet<String>,
+    is_list: bool,
+}
+
+impl News {
+    fn add(&mut self, change: Change) {
+        match change {
+            Change::Device(id) => drop(self.uris.insert(format!("{PREFIX}{id}"))),
+            Change::List => self.is_list = true,
+        }
+    }
+
+    /// Some changes were missed: any may be among them.
+    fn add_all(&mut self, watched: &Watched) {
+        self.uris.extend(watched.all());
+        self.is_list = true;
+    }
+}
+
+/// Sends a notification for each change until the session or the controller is gone. On a slow line several changes of
+/// one device become one notification.
+pub(super) async fn forward(mut changes: Receiver<Change>, peer: Peer<RoleServer>, watched: Watched) {
+    loop {
+        let mut news = News::default();
+        match changes.recv().await {
+            Ok(change) => news.add(change),
+            Err(RecvError::Lagged(_)) => news.add_all(&watched),
+            Err(RecvError::Closed) => return std::future::pending().await,
+        }
+        loop {
+            match changes.try_recv() {
+                Ok(change) => news.add(change),
+                Err(TryRecvError::Lagged(_)) => news.add_all(&watched),
+                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+            }
+        }
+        let watched = watched.all();
+        if news.is_list && peer.notify_resource_list_changed().await.is_err() {
+            return std::future::pending().await;
+        }
+        for uri in news.uris.into_iter().filter(|uri| watched.contains(uri)) {
+            if peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await.is_err() {
+                return std::future::pending().await;
+            }
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The controller's program with a real network: the Z-Wave JS driver and its server, as people run them, with a mock stick
+//! and a house of nodes of every kind. It takes a minute or two to interview them, so that one story tells it all.
+
+mod client;
+mod stack;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use client::{Client, zwave};
+use serde_json::{Value, json};
+use stack::{Place, Stick};
+use support::process::Running;
+
+const PLANS: &str = r#"{
+    "groups": { "Downstairs": ["Hall Light", "lamp in the hall"] },
+    "scenes": { "Leaving": { "about": "dark and locked", "steps": [
+        { "device": "Downstairs", "action": "off" }, { "device": "Front Door", "action": "lock" } ] } }
+}"#;
+
+#[test]
+#[ignore = "needs Node, zwave-js and its server; ./tests/run runs it"]
+fn a_house_from_its_first_interview_to_a_pulled_stick() {
+    let place = Place::new();
+    let url = place.url();
+    let plans = place.file("plans.json", PLANS);
+    let arguments = ["--zwave-js", &url, "--scenes", plans.to_str().expect("text")];
+    let mut client = Client::start(&arguments);
+
+    tell("before the server is there, calls are answered");
+    let words = client.controls("hall light", "on").expect_err("nobody is there");
+    assert!(words.contains(&url) && words.contains("Is zwave-js-server running there"), "{words}");
+
+    let mut stick = place.stick(0);
+    let server = place.server(&stick);
+    tell("the server interviews the house");
+    interview(&mut client, &mut stick);
+    all_is_listed(&mut client);
+
+    tell("the server is restarted");
+    // Who sleeps is taken for asleep by a server that starts.
+    client.watches("2-0");
+    client.forgets();
+    drop(server);
+    client.is_told_of("2-0");
+    client.sees("2-0", "a device that cannot be reached", |device| device["available"] == false);
+    let words = client.controls("hall light", "on").expect_err("the server is gone");
+    assert!(words.contains("cannot be reached"), "{words}");
+    let server = place.server(&stick);
+    is_back(&mut client);
+
+    switching_and_dimming(&mut client);
+    the_lock(&mut client, &mut stick);
+    the_thermostat(&mut client, &mut stick);
+    who_sleeps(&mut client, &mut stick);
+    somebody_presses_a_switch(&mut client, &mut stick);
+    a_node_dies_and_returns(&mut client, &mut stick);
+    groups_and_scenes(&mut client);
+    a_client_by_other_hands(&url, &mut stick);
+    the_hub(&url);
+
+    tell("the stick is pulled, and plugged in again");
+    let port = stick.port;
+    drop(stick);
+    client.waits("the stick to be missed", |client| client.controls("hall light", "on").is_err());
+    client.waits("the network to be lost", |client| {
+        client.hears("list_devices", json!({})).is_err_and(|words| words.contains("stick"))
+    });
+    drop(server);
+    let stick = place.stick(port);
+    let _server = place.server(&stick);
+    is_back(&mut client);
+}
+
+fn tell(step: &str) {
+    eprintln!("  … {step}");
+}
+
+/// Waits until every node has been asked what it is; those who sleep have to be woken for that.
+fn interview(client: &mut Client, stick: &mut Stick) {
+    client.waits("the network", |client| client.hears("list_devices", json!({})).is_ok());
+    // The server asks all at once, and node 15 is among the last.
+    for id in ["2-0", "3-0", "4-0", "5-0", "6-0", "7-0", "10-1", "11-0", "12-0", "13-0", "14-0"] {
+        client.waits(id, |client| {
+            let listed = client.asks("resources/list", json!({})).to_string();
+            listed.contains(&format!("home://devices/{id}\"")) && client.reads(id)["kind"] != "unknown"
+        });
+    }
+    for (id, wake) in [("8-0", "wake 8"), ("9-0", "wake 9")] {
+        let is_known = |client: &mut Client| client.reads(id)["kind"] != "unknown";
+        client.waits(id, |client| {
+            if !is_known(client) {
+                stick.happens(wake);
+                std::thread::sleep(Duration::from_secs(3));
+            }
+            is_known(client)
+        });
+    }
+    client.sees("15-0", "the name of the last", |device| device["name"] == "Wall Controller");
+}
+
+fn all_is_listed(client: &mut Client) {
+    tell("all is listed, also what is not known");
+    let words = client.hears("list_devices", json!({})).expect("a list");
+    let expected = "Hall Light is off\nLamp (Kitchen) is off\nLamp (Hall) is off\nFront Door is unlocked\n\
+        Thermostat is off, at 21.5 degrees\nNode 7 is at 21.5 degrees, at 44 % humidity, at 120 Lux illuminance\n\
+        Stairs Motion is seeing no motion\nRadiator is set to 20 degrees\nPower Strip 1 is off\nPower Strip 2 is off\n\
+        Blind is closed\nSiren is off\nWasher Leak is dry\nMood Light is off\n\
+        Wall Controller is of a kind that this controller does not know";
+    assert_eq!(words, expected);
+    let words = client.hears("list_devices", json!({ "room": "study" })).expect("a list");
+    assert_eq!(words, "Power Strip 1 is off\nPower Strip 2 is off\nBlind is closed");
+    let words = client.hears("get_battery_levels", json!({})).expect("a list");
+    assert_eq!(words, "Node 7: 9 percent\nStairs Motion: 55 percent\nFront Door: 82 percent");
+}
+
+fn switching_and_dimming(client: &mut Client) {
+    tell("switches, dimmers, sockets, a blind and a siren");
+    let control = |client: &mut Client, name: &str, action: &str| client.controls(name, action);
+    assert_eq!(control(client, "the hall light", "on"), Ok("Hall Light is now on".into()));
+    assert_eq!(control(client, "hall light", "toggle"), Ok("Hall Light is now off".into()));
+    let which = "'lamp' could be Lamp (Kitchen), Lamp (Hall); which one?";
+    assert_eq!(control(client, "lamp", "on"), Err(which.into()));
+    let dim = json!({ "deviceName": "kitchen lamp", "action": "set_level", "level": 40 });
+    assert_eq!(client.hears("control_zwave_device", dim), Ok("Lamp is now on at level 40".into()));
+    assert_eq!(control(client, "lamp in the hall", "on"), Ok("Lamp is now on".into()));
+    assert_eq!(control(client, "10-2", "on"), Ok("Power Strip 2 is now on".into()));
+    assert_eq!(client.reads("10-1")["state"]["on"], false, "the other socket");
+    assert_eq!(control(client, "blind", "open"), Ok("Blind is now open".into()));
+    assert_eq!(control(client, "siren", "on"), Ok("Siren is now on".into()));
+    assert_eq!(control(client, "siren", "off"), Ok("Siren is now off".into()));
+    let words = "Wall Controller is of a kind that this controller cannot drive";
+    assert_eq!(control(client, "wall controller", "on"), Err(words.into()));
+}
+
+fn the_lock(client: &mut Client, stick: &mut Stick) {
+    tell("a lock, and its bolt that jams");
+    assert_eq!(client.hears("lock_door", json!({ "action": "lock" })), Ok("Front Door is now locked".into()));
+    stick.happens("jam 1");
+    client.sees("5-0", "the jam", |lock| lock["state"]["jammed"] == true);
+    let words = client.hears("lock_door", json!({ "action": "unlock" })).expect_err("a jam");
+    assert!(words.starts_with("Front Door did not do it: its bolt is stuck. It is locked"), "{words}");
+    stick.happens("jam 0");
+    client.sees("5-0", "the bolt to be free", |lock| lock["state"].get("jammed").is_none());
+}
+
+fn the_thermostat(client: &mut Client, stick: &mut Stick) {
+    tell("a setpoint that is taken, one that cannot be, and one that falls back");
+    let mut set = |arguments: Value| {
+        let mut arguments = arguments;
+        arguments["deviceName"] = "thermostat".into();
+        client.hears("set_thermostat", arguments)
+    };
+    let words = "Thermostat is now in mode heat, set to 22.5 degrees, at 21.5 degrees";
+    assert_eq!(set(json!({ "mode": "heat", "setpoint": 22.5 })), Ok(words.into()));
+    let words = "Thermostat can be set from 5 to 30 °C, not to 50";
+    assert_eq!(set(json!({ "setpoint": 50 })), Err(words.into()));
+    stick.happens("stubborn 1");
+    let words = "Thermostat took the command, but did not do it: it is in mode heat, set to 22.5 degrees, at 21.5 degrees";
+    assert_eq!(set(json!({ "setpoint": 25 })), Err(words.into()));
+    stick.happens("stubborn 0");
+}
+
+fn who_sleeps(client: &mut Client, stick: &mut Stick) {
+    tell("a valve that sleeps gets it when it wakes");
+    client.sees("9-0", "the valve to sleep", |valve| valve["asleep"] == true);
+    let words = client.hears("set_thermostat", json!({ "deviceName": "radiator", "setpoint": 18 }));
+    assert_eq!(words, Ok("Radiator is asleep; it will be done when it wakes".into()));
+    assert_eq!(client.reads("9-0")["state"]["setpoint"], 20.0);
+    stick.happens("wake 9");
+    client.sees("9-0", "the valve to wake", |valve| valve["state"]["setpoint"] == 18.0);
+}
+
+fn somebody_presses_a_switch(client: &mut Client, stick: &mut Stick) {
+    tell("what happens in the house is told at once");
+    for (id, happening, state) in [
+        ("2-0", "press 2 on", json!({ "on": true })),
+        ("2-0", "press 2 off", json!({ "on": false })),
+        ("8-0", "motion 1", json!({ "class": "motion", "active": true })),
+        ("13-0", "leak 1", json!({ "class": "leak", "active": true })),
+        ("7-0", "temperature 23.5", json!({ "temperature": 23.5, "humidity": 44, "illuminance": 120 })),
+    ] {
+        client.watches(id);
+        client.forgets();
+        stick.happens(happening);
+        client.is_told_of(id);
+        assert_eq!(client.reads(id)["state"], state, "{happening}");
+    }
+}
+
+fn a_node_dies_and_returns(client: &mut Client, stick: &mut Stick) {
+    tell("a node dies, and returns");
+    stick.happens("dead 2");
+    let words = "Hall Light (node 2) does not answer; it is marked as dead. Check its power";
+    assert_eq!(client.controls("hall light", "on"), Err(words.into()));
+    client.sees("2-0", "its death", |device| device["available"] == false);
+    let pinged = client.hears("ping_node", json!({ "nodeId": 2 }));
+    assert_eq!(pinged, Err("Node 2 (Hall Light) does not answer".into()));
+    stick.happens("alive 2");
+    assert_eq!(client.controls("hall light", "on"), Ok("Hall Light is now on".into()));
+    assert_eq!(client.reads("2-0")["available"], true);
+}
+
+fn groups_and_scenes(client: &mut Client) {
+    tell("a group and a scene");
+    let words = client.controls("downstairs", "on");
+    assert_eq!(words, Ok("Hall Light is now on\nLamp is now on".into()));
+    let words = client.hears("activate_scene", json!({ "sceneName": "leaving" }));
+    assert_eq!(words, Ok("Leaving is set: dark and locked".into()));
+    assert_eq!(client.reads("4-0")["state"]["on"], false);
+    assert_eq!(client.reads("scene-leaving")["actions"]["activate"]["tool"], "activate_scene");
+}
+
+fn a_client_by_other_hands(url: &str, stick: &mut Stick) {
+    tell("a client on another SDK, over a pipe");
+    let python = std::env::var("HEARTHWAVE_PYTHON").expect("HEARTHWAVE_PYTHON is a Python with the MCP SDK");
+    let mut command = Command::new(python);
+    command.args(["-W", "ignore", "tests/zwave_js/client.py", &zwave(), "--zwave-js", url]);
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("Python runs");
+    let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let mut said = Vec::new();
+    for line in lines.map_while(Result::ok) {
+        let step: Value = serde_json::from_str(&line).expect("JSON");
+        if step.get("watching").is_some() {
+            stick.happens("press 2 on");
+        }
+        said.push(step);
+    }
+    assert!(child.wait().expect("its end").success(), "{said:?}");
+    assert_eq!(said[0], json!({ "server": "zwave-js", "subscribe": true, "list_changed": true }));
+    assert_eq!(said[1], json!({ "tools": 9, "dangerous": ["lock_door"] }));
+    assert_eq!(said[2]["resources"].as_array().map(Vec::len), Some(15), "{}", said[2]);
+    assert_eq!(said[4]["read"]["state"]["on"], true, "{}", said[4]);
+    assert_eq!(said[5], json!({ "off": "Hall Light is now off", "failed": false }));
+}
+
+/// The hub of the simulator, with the network at the end of its serial line.
+fn the_hub(url: &str) {
+    tell("the hub, over a pipe and over a serial line");
+    let sim = std::env::var("HEARTHWAVE_SIM").expect("HEARTHWAVE_SIM is the program `sim`");
+    let asks = |link: &str, question: &str| -> Value {
+        let mut command = Command::new(&sim);
+        command.args(["--llm", "none", "--link", link, "--once", question]).stdin(Stdio::null());
+        let output = command.output().expect("it runs");
+        let log = String::from_utf8_lossy(&output.stderr).into_owned();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}; the log:\n{log}"))
+    };
+    let on = r#"control_zwave_device {"device_name":"hall light","command":"on"}"#;
+    let reply = asks(&format!("exec:'{}' --zwave-js {url}", zwave()), on);
+    assert_eq!(
+        (&reply["success"], &reply["message"]),
+        (&json!(true), &json!("Hall Light is now on")),
+        "{reply}"
+    );
+    let mut command = Command::new(zwave());
+    command.args(["--pty", "--zwave-js", url]).stdin(Stdio::null()).env_remove("RUST_LOG");
+    let (_running, path) = Running::start_until(&mut command, "zwave: serving on ");
+    let off = r#"control_zwave_device {"device_name":"hall light","command":"off"}"#;
+    let reply = asks(&format!("serial:{path}"), off);
+    assert_eq!(reply["message"], "Hall Light is now off", "{reply}");
+    let reply =
+        asks(&format!("serial:{path}"), r#"set_thermostat {"device_name":"thermostat","setpoint":50}"#);
+    assert!(reply["success"] == false && reply["error"].to_string().contains("from 5 to 30"), "{reply}");
+}
+
+fn is_back(client: &mut Client) {
+    client.waits("the network to be back", |client| client.hears("list_devices", json!({})).is_ok());
+    client.waits("a device to answer", |client| {
+        client.controls("hall light", "on") == Ok("Hall Light is now on".into())
+    });
+    assert_eq!(client.reads("2-0")["available"], true);
+}
