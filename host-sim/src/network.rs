@@ -22,9 +22,13 @@ use crate::{clock, tls};
 pub enum Network {
     /// Over TCP, to whatever host and port are dialled.
     Tcp,
-    /// In memory, to this broker, whatever is dialled.
+    /// In memory, to this broker, under its name there. Other hosts are dialled over TCP: somebody may try the settings of a
+    /// board.
     Memory(Server),
 }
+
+/// The name of the broker in this process.
+const IN_MEMORY: &str = "in-memory";
 
 /// For the broker to take a write. Longer than a publication may take, whose end says more.
 const WRITE_WITHIN: Duration = Duration::from_secs(15);
@@ -72,8 +76,8 @@ impl Dial for Network {
 
     async fn dial(&mut self, to: &Destination<'_>) -> Result<Self::Io<'_>, DialError> {
         Ok(match self {
-            Self::Memory(server) => BrokerStream::new(server.connect()),
-            Self::Tcp => {
+            Self::Memory(server) if to.host == IN_MEMORY => BrokerStream::new(server.connect()),
+            _ => {
                 let connecting = timeout(DIAL_TIMEOUT.into(), connect(to));
                 connecting.await.unwrap_or(Err(DialError::Unreachable))?
             }
@@ -167,7 +171,7 @@ impl fmt::Debug for BrokerUrl {
 impl BrokerUrl {
     /// The broker in this process, where host and port mean nothing.
     pub fn in_memory() -> Self {
-        Self { host: "in-memory".into(), port: 1883, is_tls: false, login: None, ca: Ca::default() }
+        Self { host: IN_MEMORY.into(), port: 1883, is_tls: false, login: None, ca: Ca::default() }
     }
 
     /// Has the broker's certificate checked with `ca`, which goes with TLS and with nothing else.

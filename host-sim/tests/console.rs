@@ -2,12 +2,13 @@
 
 use std::io::Write;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::Duration;
 
 use host_sim::tty::{SerialPort, Tty};
 use host_sim::wifi::CAFE;
-use support::Folder;
 use support::process::Output;
 use support::typist::Typist;
+use support::{Folder, PATIENCE};
 use tokio::net::TcpStream;
 
 /// A running simulator, without a model. It ends with its owner.
@@ -107,4 +108,14 @@ async fn one_person_after_the_other_comes_by_tcp() {
     sim.echoes("at the café");
     let mut ben = Typist::at(TcpStream::connect(&place).await.expect("it listens"));
     ben.sees("status", "Wi-Fi       joined\n  network   Simulated Café").await;
+    // The settings of a board are tried for real: nobody listens there.
+    ben.sees("set broker.url mqtt://127.0.0.1:1", "broker.url = mqtt://127.0.0.1:1 (takes effect").await;
+    ben.sees("status", "broker      connected\n  address   mqtt://127.0.0.1:1 after `restart`").await;
+    ben.gets("restart", "the hub restarts now").await;
+    let tries_it = async {
+        while !ben.types("status").await.contains("broker      nothing listens there") {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, tries_it).await.expect("it is dialled");
 }
