@@ -3,6 +3,8 @@
 
 use core::f64::consts::{LN_2, LOG2_E, LOG10_E};
 
+use super::angle::atan2;
+
 /// Up to here `e` to the power is a number.
 const EXP_MOST: f64 = 709.0;
 
@@ -83,11 +85,11 @@ pub(super) fn atanh(x: f64) -> f64 {
 }
 
 pub(super) fn asin(x: f64) -> f64 {
-    libm::atan2(x, libm::sqrt((1.0 - x) * (1.0 + x)))
+    atan2(x, libm::sqrt((1.0 - x) * (1.0 + x)))
 }
 
 pub(super) fn acos(x: f64) -> f64 {
-    2.0 * libm::atan2(libm::sqrt(1.0 - x), libm::sqrt(1.0 + x))
+    2.0 * atan2(libm::sqrt(1.0 - x), libm::sqrt(1.0 + x))
 }
 
 /// The length of the diagonal.
