@@ -56,6 +56,9 @@ async fn a_desktop_and_a_board_judge_alike() {
     assert_eq!(outcomes(&good, Trust { host: "127.0.0.1", ..trust }).await, Ok(()));
     assert_eq!(outcomes(&good, Trust { now: None, ..trust }).await, Err(TlsError::NoClock));
     assert_eq!(outcomes(&good, Trust { trusted: &[1, 2, 3], ..trust }).await, Err(TlsError::BadCa));
+    let lasting = root.issues(KeyKind::P256, |params| params.not_after = date_time_ymd(2100, 1, 1));
+    let late = Trust { now: Some(NOW * 2), ..trust };
+    assert_eq!(outcomes(&lasting, late).await, Err(TlsError::Expired(CertificateRole::Ca)));
     let elsewhere = root.issues(KeyKind::P256, |params| params.subject_alt_names.clear());
     assert_eq!(outcomes(&elsewhere, trust).await, Err(TlsError::WrongName));
     let expired = root.issues(KeyKind::P256, |params| params.not_after = date_time_ymd(2026, 1, 1));

@@ -38,9 +38,9 @@ impl Verifier<'_> {
             return Err(TlsError::NoCa);
         }
         let now = self.now.ok_or(TlsError::NoClock)?;
-        self.check_dates(self.trusted, CertificateRole::Ca)?;
         let trusted = CertificateDer::from_slice(self.trusted);
         let anchor = anchor_from_trusted_cert(&trusted).map_err(|_| TlsError::BadCa)?;
+        self.check_dates(self.trusted, CertificateRole::Ca)?;
         self.check_chain(leaf, intermediates, anchor, now, algorithms)
             .map_err(|error| self.explain(error, chain, now, algorithms))
     }
