@@ -30,7 +30,7 @@ use crate::way::Way;
 const CALL: &str = "hearthwave/qemu/request/tool/call";
 
 /// The deepest that a stack may be: half of the smallest that a board has, which `firmware/esp32/size` checks.
-const STACK: usize = 48 * 1024 / 2;
+const STACK: usize = 50_000 / 2;
 
 /// A running machine. It ends with its owner.
 struct Machine {

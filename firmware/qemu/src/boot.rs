@@ -33,7 +33,7 @@ pub enum Failure {
 /// Runs something with what outlives a restart.
 fn with<T>(run: impl FnOnce(&mut Kept) -> T) -> T {
     /// Behind the RAM in `memory.x`: what the program file knows of is zeros again after a restart.
-    const KEPT: *mut Kept = 0x8046_0000 as *mut Kept;
+    const KEPT: *mut Kept = 0x8047_0000 as *mut Kept;
     // SAFETY: nobody else uses that memory, any bits are a value, and nothing runs in between.
     critical_section::with(|_| run(unsafe { &mut *KEPT }))
 }
