@@ -1,7 +1,7 @@
 //! The hub's flash, in the machine's memory; on demand as slow as that of an ESP32, which stops the machine meanwhile.
 
 use embassy_futures::yield_now;
-use embassy_time::{Duration, Instant};
+use embassy_time::Duration;
 use embedded_storage_async::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashErrorKind, ReadNorFlash,
 };
@@ -50,8 +50,7 @@ impl Flash {
     async fn takes(&self, steps: usize, each: Duration) {
         for _ in 0..steps {
             if self.is_slow {
-                let start = Instant::now();
-                uart::deaf(|| while start.elapsed() < each {});
+                uart::deaf(each);
                 yield_now().await;
             }
         }

@@ -44,7 +44,7 @@ const FIFO: usize = 16;
 const RING: usize = 4096;
 
 /// What an ESP32's receiver has room for while nobody empties it.
-const RECEIVER: usize = 128;
+const RECEIVER: u64 = 128;
 
 /// When nothing has come for so long, all that had waited was read: at 115200 baud, six bytes take as long.
 const CAUGHT_UP: Duration = Duration::from_micros(500);
@@ -146,12 +146,15 @@ pub fn on_interrupt() {
     }
 }
 
-/// Runs something that stops the machine, interrupts included, as a board stops while it erases flash. Of what then waits on
-/// the line, only as much is kept as an ESP32's receiver has room for; that the rest waits at all is the emulator's doing.
-/// True to a board as long as the sender sends no faster than 115200 baud.
-pub fn deaf(run: impl FnOnce()) {
+/// Stops the machine for so long, interrupts included, as a board stops while it erases flash. Of what can have come in that
+/// time at 115200 baud, only as much is kept as an ESP32's receiver has room for; that the rest waits at all is the
+/// emulator's doing. What comes later, while a busy host catches up, is not lost on a board either.
+pub fn deaf(pause: Duration) {
+    // Ten bits a byte.
+    let arrivals = pause.as_micros() * 115_200 / 10_000_000;
     let lost = critical_section::with(|_| {
-        run();
+        let start = Instant::now();
+        while start.elapsed() < pause {}
         let (mut count, mut lost) = (0, 0);
         let mut last = Instant::now();
         while last.elapsed() < CAUGHT_UP {
@@ -159,7 +162,8 @@ pub fn deaf(run: impl FnOnce()) {
                 last = Instant::now();
                 let byte = [read(DATA)];
                 count += 1;
-                let is_kept = count <= RECEIVER && RECEIVE.try_write(&byte).is_ok();
+                let has_room = count <= RECEIVER || count > arrivals;
+                let is_kept = has_room && RECEIVE.try_write(&byte).is_ok();
                 lost += usize::from(!is_kept);
             }
         }
