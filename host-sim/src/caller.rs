@@ -16,6 +16,9 @@ use crate::random::random_seed;
 /// Packets of this size pass in either direction; a hub sends and takes far less.
 const PACKET: usize = 256 * 1024;
 
+/// For the broker to send the states of devices that it keeps.
+const STATES: Duration = Duration::from_millis(300);
+
 /// Why there is no answer, for a person to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoAnswer(pub String);
@@ -103,7 +106,8 @@ pub async fn remove_retained(
         let topics = ["availability", "info", "volume"].map(|name| topic(settings, name));
         subscribe(connection, &[&topics[0]]).await?;
         receive(connection, |message| message.payload() == b"offline").await?;
-        for topic in &topics {
+        let states = retained_states(connection, settings).await?;
+        for topic in topics.iter().chain(&states) {
             let empty = Publication::bytes(topic, b"").qos(QoS::AtLeastOnce).retain();
             let op: Option<Op> = connection.publish(empty).await.map_err(no_answer)?;
             while op.as_ref().is_some_and(|op| connection.is_pending(op)) {
@@ -113,6 +117,27 @@ pub async fn remove_retained(
         Ok(())
     })
     .await
+}
+
+/// The topics on which the broker keeps states of devices.
+async fn retained_states<IO: Io>(
+    connection: &mut Connection<'_, '_, IO>,
+    settings: &Settings,
+) -> Result<Vec<String>, NoAnswer> {
+    let prefix = topic(settings, "device/");
+    let mut topics = Vec::new();
+    subscribe(connection, &[&format!("{prefix}+")]).await?;
+    // They come at once, one after the other.
+    let coming = receive(connection, |message| {
+        if message.topic().starts_with(&prefix) && !message.payload().is_empty() {
+            topics.push(message.topic().to_owned());
+        }
+        false
+    });
+    match timeout(STATES, coming).await {
+        Ok(broken) => broken.map(|_| topics),
+        Err(_) => Ok(topics),
+    }
 }
 
 fn topic(settings: &Settings, name: &str) -> String {

@@ -43,6 +43,10 @@ pub(crate) fn chat(tell: impl AsyncFnOnce(&Chat<'_>)) {
     let hub = Setup::new().home(&home).hub(|hub| hub.rule = Llm::Demo.rule());
     hub.relay(Settings::in_memory(Models::demo())).story(async |world| {
         world.waits_until_ready().await;
+        // What needs approval has stories of its own.
+        for key in ["gate.unlock", "gate.siren"] {
+            world.ask("config/set", json!({ "key": key, "value": "allow" })).await;
+        }
         tell(&Chat { world, home }).await;
     });
 }

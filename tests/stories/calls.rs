@@ -301,7 +301,7 @@ fn a_name_of_the_controllers_stays_its_own_while_it_is_away() {
                 "{list}"
             );
             let after = person.asks("tool/list", json!({ "after": "one" })).await;
-            assert_contains(&after["error"], "'after' is no tool");
+            assert_contains(&after["error"], "'after' is not there");
             // Nobody comes for an hour.
             sleep(Duration::from_secs(3600)).await;
         }

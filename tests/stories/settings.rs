@@ -11,7 +11,9 @@ fn a_setting_takes_what_its_row_says_and_nothing_else() {
         let mut owner = world.person("owner").await;
         let listed = owner.asks("config/list", json!({ "transaction": 7 })).await;
         assert_eq!((&listed["success"], &listed["transaction"]), (&json!(true), &json!(7)));
-        let rows = listed["settings"].as_array().expect("rows");
+        let unknown = owner.asks("config/list", json!({ "after": "colour" })).await;
+        assert_refused(&unknown, "invalid_request", "'key' must be one of");
+        let rows = owner.asks_for_all("config/list", "settings", json!({})).await;
         let keys: Vec<&str> = rows.iter().filter_map(|row| row["key"].as_str()).collect();
         assert_eq!(keys, SETTINGS.iter().map(|row| row.key).collect::<Vec<_>>());
         let values = owner.asks("config/get", json!({})).await["settings"].clone();
@@ -31,6 +33,10 @@ fn a_setting_takes_what_its_row_says_and_nothing_else() {
                 "time.zone" => Some((
                     vec![json!("Europe/Berlin"), json!("CET-1CEST,M3.5.0,M10.5.0/3")],
                     vec![json!(""), json!("Europe/Berln"), json!("UTC+2"), json!("x".repeat(193)), json!(1)],
+                )),
+                "gate.pin" => Some((
+                    vec![json!("4711"), json!("0".repeat(12))],
+                    vec![json!("471"), json!("0".repeat(13)), json!("47 11"), json!(4711)],
                 )),
                 // Checked below, by what it becomes.
                 "broker.ca" => continue,

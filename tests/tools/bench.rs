@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use hub_core::json::{Value as Text, Writer};
 use hub_core::tool::{
-    Answer, ErrorType, Execution, Failure, Handlers, Implementation, Name, Registry, Success, Tool, execute,
+    Answer, CallEnding, ControllerCall, ErrorType, Execution, Failure, Handlers, Implementation, Name,
+    Registry, Success, Tool, execute,
 };
 use serde_json::Value;
 use support::log::log_text;
@@ -117,6 +118,14 @@ impl Handlers for Bench {
     ) -> Result<T, Failure> {
         Err(Failure::new(ErrorType::Unavailable, format_args!("there is no controller here")))
     }
+
+    type Admitted = ();
+
+    async fn admit(&self, _: &ControllerCall<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    async fn ended(&self, (): (), _: CallEnding<'_>) {}
 }
 
 impl Bench {

@@ -40,7 +40,9 @@
 //! | [`queue`], [`notice`], [`speaker`] | a queue that keeps the newest; what people should know; how loud it is said |
 //! | [`pending`], [`questions`] | requests that wait for an answer; what the hub asks others |
 //! | [`mqtt`] | topics and sessions, and nothing of what they carry |
-//! | [`tool`], [`link`], [`tools`] | definition, registry and executor; the MCP client; the hub's own tools, one file each |
+//! | [`tool`], [`link`] | definition, registry and executor; the MCP client |
+//! | [`home`] | the devices that the controller offers: name, room, kind, state; undo, read-back, the gate |
+//! | [`tools`] | the hub's own tools, one file each |
 //! | [`chat`] | decides about a conversation: rule, prompt, history, turn, providers |
 //! | [`conversations`] | keeps them: what was said in each, and in which a turn runs |
 //! | [`request`] | reads requests and refuses them |
@@ -75,6 +77,7 @@ pub mod clock;
 pub mod config;
 pub mod console;
 pub mod conversations;
+pub mod home;
 pub mod hub;
 pub mod indicator;
 pub mod json;

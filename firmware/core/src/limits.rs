@@ -253,8 +253,8 @@ pub const LINK_DOUBT_LONGEST: Duration = Duration::from_secs(300);
 /// How often a silent controller is pinged: a serial line does not report that its far end is gone.
 pub const LINK_PING: Duration = Duration::from_secs(15);
 
-/// Calls that wait for the controller at the same time: one for each job.
-pub const CALLS: usize = JOBS;
+/// Requests that wait for the controller at the same time: one for each job, and one to follow its devices.
+pub const CALLS: usize = JOBS + 1;
 
 /// Lines from the controller that are not JSON-RPC, kept to be quoted when it is not reached.
 pub const RECENT_LINES: usize = 4;
@@ -280,6 +280,74 @@ pub const QUOTE: usize = 80;
 
 /// Pages of a controller's list of tools. Further pages are ignored.
 pub const LINK_PAGES: u8 = 16;
+
+/// Devices that the hub knows: those of a large home. What the controller offers beyond is counted.
+pub const DEVICES: usize = 64;
+
+/// The names, rooms and states of all devices, and what can be done with locks, garage doors and sirens: 96 for each.
+pub const HOME_TEXTS: usize = 6 * 1024;
+
+/// The id of a device, which is part of a topic. Those of Z-Wave have up to eight characters.
+pub const DEVICE_ID: usize = 32;
+
+/// What people call a device; a longer name is cut.
+pub const DEVICE_NAME: usize = 64;
+
+/// Where a device is; a longer name is cut.
+pub const DEVICE_ROOM: usize = 32;
+
+/// The state of a device, as JSON: some ten readings. A longer one is not kept.
+pub const DEVICE_STATE: usize = 256;
+
+/// What can be done with a lock, a garage door or a siren, as JSON. Two actions take some 180. What is longer is not kept:
+/// whatever may be about the device is then taken for the most dangerous that can be done with it.
+pub const DEVICE_ACTIONS: usize = 640;
+
+/// One device as the controller describes it. A climate device with all its actions takes 900.
+pub const DEVICE: usize = 1536;
+
+/// The names of devices or actions among which somebody has to choose.
+pub const CANDIDATES: usize = 128;
+
+/// Pages of a controller's list of devices. Those on further pages are not counted.
+pub const HOME_PAGES: u8 = 64;
+
+/// After a question about devices that the controller did not answer.
+pub const HOME_RETRY: Duration = Duration::from_secs(2);
+
+/// How often the devices of a controller are read that does not notify of changes.
+pub const HOME_POLL: Duration = Duration::from_secs(30);
+
+/// For a model's call to wait until the devices are known, by which it is judged. 64 of them take six seconds at 115200
+/// baud.
+pub const HOME_SETTLES: Duration = Duration::from_secs(15);
+
+/// How often it is looked whether they are.
+pub const HOME_POLL_SETTLED: Duration = Duration::from_millis(100);
+
+/// After a call whose outcome is unknown: for the controller to come back and tell how the device is now.
+pub const READ_BACK: Duration = Duration::from_secs(8);
+
+/// Changes that can be undone, the last one first.
+pub const CHANGES: usize = 4;
+
+/// For how long after a call a device may take to report what the call did.
+pub const CHANGE_SETTLES: Duration = Duration::from_secs(10);
+
+/// Actions that wait for approval at the same time: one for each turn.
+pub const APPROVALS: usize = TURNS;
+
+/// What waits for approval, in words.
+pub const APPROVAL: usize = 160;
+
+/// The satellite that is told so, as JSON; a longer one is told as others are, by the conversation.
+pub const APPROVAL_SATELLITE: usize = 96;
+
+/// Wrong PINs after which an action is denied.
+pub const PIN_TRIES: u8 = 3;
+
+/// The longest PIN.
+pub const PIN: usize = 12;
 
 /// One notice on the topic `log`.
 pub const NOTICE: usize = 512;

@@ -6,6 +6,8 @@ use heapless::String;
 
 use crate::limits;
 
+pub mod words;
+
 #[cfg(test)]
 mod tests;
 

@@ -33,7 +33,7 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
             let message = lines.current();
             assert!(message.text.len() <= limits::LINE);
             match piece {
-                Piece::Tool => client.listed_tool(now, message.value().ok(), message.is_cut, &registry),
+                Piece::Item(_) => client.listed_tool(now, message.value().ok(), message.is_cut, &registry),
                 Piece::Line => {
                     let line = expected.next().expect("a line");
                     assert_eq!(message.length, line.len());

@@ -6,7 +6,7 @@ use embassy_time::Instant;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use super::events::Event;
-use super::{Parts, content, health, settings, time, turn};
+use super::{Parts, content, device, health, settings, time, turn};
 use crate::chat::prompts;
 use crate::clock::Source;
 use crate::conversations::ConversationId;
@@ -70,6 +70,12 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
     reply: &mut [u8],
 ) -> Result<usize, Refusal> {
     let store = toolbox.store;
+    if asked == Request::DeviceSet {
+        // Behind a pointer, for a stack frame of its own.
+        let setting: Pin<&mut dyn Future<Output = _>> =
+            pin!(device::set(request, transaction, parts, toolbox, reply));
+        return setting.await;
+    }
     // What changes something is done first, with the reply's buffer as scratch.
     let mut needs_restart = false;
     match asked {
@@ -119,7 +125,7 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
         Request::PromptList => prompt_list(&mut writer),
         Request::ContentList => content::list(request, store, &mut writer).await?,
         Request::ConfigGet => settings::get(request, parts.config, store, &mut writer).await?,
-        Request::ConfigList => settings::list(parts.config, &mut writer),
+        Request::ConfigList => settings::list(request, parts.config, &mut writer)?,
         Request::ConfigSet if needs_restart => writer.field("restart_required", true),
         Request::Cancel => {
             let id: ConversationId =
@@ -127,7 +133,9 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
             writer.field("cancelled", parts.conversations.cancel(&id));
         }
         Request::TimeSet => drop(write_now(toolbox, &mut writer).await),
-        Request::Chat | Request::Transcript => {}
+        Request::DeviceList => device::list(request, parts.home, &mut writer)?,
+        Request::Approve => device::approve(request, parts.home, &mut writer)?,
+        Request::Chat | Request::Transcript | Request::DeviceSet => {}
         Request::ContentPut | Request::ContentDelete | Request::ConfigSet => {}
     }
     if let Some(transaction) = transaction {

@@ -9,7 +9,7 @@ use crate::limits;
 use crate::tool::EPILOGUE;
 
 /// The limits that people meet, by name: of what is longer or more, `docs/limits.md` says what becomes.
-pub const LIMITS: [(&str, usize); 19] = [
+pub const LIMITS: [(&str, usize); 20] = [
     ("request", limits::REQUEST),
     ("reply", limits::REPLY),
     ("jobs", limits::JOBS),
@@ -17,6 +17,7 @@ pub const LIMITS: [(&str, usize); 19] = [
     ("correlation_data", limits::CORRELATION),
     ("transaction", limits::TRANSACTION),
     ("tools", limits::TOOLS),
+    ("devices", limits::DEVICES),
     ("tool_result", limits::REPLY - EPILOGUE),
     ("document", limits::DOCUMENT),
     ("turns", limits::TURNS),
@@ -52,6 +53,11 @@ pub(super) fn write(parts: &Parts<'_>, buffer: &mut [u8]) -> Result<usize, Overf
             }
         });
         info.field("tools", parts.registry.len());
+        let (devices, left_out) = parts.home.count();
+        info.field("devices", devices);
+        if left_out > 0 {
+            info.field("devices_left_out", left_out);
+        }
         // Those for which a question to a model had no room.
         let left_out = parts.conversations.left_out(parts.registry);
         if !left_out.is_empty() {

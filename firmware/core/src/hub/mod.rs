@@ -8,6 +8,7 @@
 //! ```
 
 mod content;
+mod device;
 mod dispatch;
 mod events;
 mod health;
@@ -23,7 +24,7 @@ mod turn;
 
 use core::pin::pin;
 
-use embassy_futures::join::{join_array, join5};
+use embassy_futures::join::{join, join_array, join5};
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
@@ -38,7 +39,8 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::console;
 use crate::conversations::Conversations;
-use crate::link::{self, Port, Status};
+use crate::home::{self, Home};
+use crate::link::{self, Port, ResourceNews, Status};
 use crate::log::{info, warn};
 use crate::mqtt::Reached;
 use crate::notice::Notices;
@@ -48,7 +50,7 @@ use crate::request::{Job, Slots};
 use crate::settings::{self as rows, EXAMPLE_TOOLS, TOOL_PREFIX};
 use crate::speaker::Speaker;
 use crate::store::{self, Gated, Store};
-use crate::tool::{self, DeclaredTools, Registry};
+use crate::tool::{self, Caller, DeclaredTools, Registry};
 use crate::tools::{self, Toolbox};
 use crate::{limits, mqtt};
 
@@ -68,6 +70,7 @@ pub struct Memory {
     registry: Registry,
     identity: Identity,
     console: console::Memory,
+    home: Home,
 }
 
 impl Memory {
@@ -85,6 +88,7 @@ impl Memory {
             registry: Registry::new(),
             identity: Identity::new(),
             console: console::Memory::new(),
+            home: Home::new(),
         }
     }
 }
@@ -104,6 +108,7 @@ struct Parts<'a> {
     broker: &'a Reached,
     network: &'a dyn Fn() -> NetworkStatus,
     speaker: &'a Speaker,
+    home: &'a Home,
 }
 
 /// One hub. Holds no global state: a process can run as many as it has [`Memory`] for.
@@ -177,6 +182,7 @@ impl<'a> Hub<'a> {
             registry,
             identity,
             console: console_memory,
+            home,
         } = &mut **memory;
         let seed = platform.seed();
         let mut store = Store::new(Gated::new(flash, port.gate()), store);
@@ -199,6 +205,7 @@ impl<'a> Hub<'a> {
             broker,
             network: &|| network.status(),
             speaker,
+            home,
         };
         // An earlier run may have left something half done.
         slots.clear();
@@ -207,6 +214,7 @@ impl<'a> Hub<'a> {
         events.clear();
         conversations.clear();
         port.clear();
+        parts.home.clear(seed);
         let id = parts.identity.id();
         info!("hub {}: version {} on {}", id.as_str(), env!("CARGO_PKG_VERSION"), config.target);
         start::report(&config.boot, notices);
@@ -229,13 +237,16 @@ impl<'a> Hub<'a> {
             port,
             questions,
             speaker,
+            home: parts.home,
             restart: &restart,
+            caller: Caller::Person,
         };
         let (rx, tx) = uart;
-        let Parts { registry, notices, .. } = *parts;
+        let Parts { registry, notices, home, .. } = *parts;
         let hint = config.controller_hint;
         let retries = link::Retries::STANDARD;
-        let resources = link::Resources { port, registry, notices, hint, retries, seed };
+        let watch = |news: ResourceNews<'_>| home.hears(news);
+        let resources = link::Resources { port, registry, notices, watch: &watch, hint, retries, seed };
         let serve = |index| {
             parts.slots.serve(index, async |job: &mut Job| dispatch::answer(job, parts, toolbox).await)
         };
@@ -262,7 +273,8 @@ impl<'a> Hub<'a> {
         let panel = pin!(console::run_panel(people));
         let restarting = restart_when_asked(&platform, speaker, &store, &restart);
         let upkeep = join5(console, panel, time, speaker.keep(&store), restarting);
-        join5(session, link, join_array(jobs), upkeep, start::settle(&platform)).await.0
+        let follow = pin!(home::follow(port, home));
+        join5(session, join(link, follow), join_array(jobs), upkeep, start::settle(&platform)).await.0
     }
 }
 

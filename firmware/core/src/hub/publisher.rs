@@ -6,6 +6,7 @@ use minimq::{Io, Property, Publication, QoS};
 
 use super::events::Event;
 use super::{Parts, info};
+use crate::home::{DeviceId, Leftover};
 use crate::json::{Overflow, Value, Writer};
 use crate::limits;
 use crate::log::{debug, warn};
@@ -21,6 +22,9 @@ const REPLY_QOS: QoS = QoS::ExactlyOnce;
 /// The most that a question's packet has besides its payload and topics: the fixed header, the lengths, the packet
 /// identifier, and the properties with a Correlation Data of eight bytes.
 const QUESTION_HEADER: usize = 5 + 2 + 2 + 4 + 3 + 3 + 8 + 5;
+
+/// States of devices that are published before it is looked what else there is to do.
+const DEVICES_AT_ONCE: usize = 4;
 
 /// Publishes a message that the broker keeps, if it keeps any.
 async fn retain<IO: Io, P: minimq::ToPayload>(
@@ -45,6 +49,12 @@ pub(super) struct Publisher<'a> {
     event: Option<Event>,
     /// A notice for which there was no room.
     notice: Option<Notice>,
+    /// What the broker keeps of a device from an earlier run, and has to be told.
+    leftover: Option<(DeviceId, Leftover)>,
+    /// How many devices `info` tells of.
+    devices: (usize, usize),
+    /// There was no room for the state of a device, or for what waits for approval.
+    home_waits: bool,
 }
 
 impl<'a> Publisher<'a> {
@@ -58,6 +68,9 @@ impl<'a> Publisher<'a> {
             volume_is_due: true,
             event: None,
             notice: None,
+            leftover: None,
+            devices: (0, 0),
+            home_waits: false,
         }
     }
 
@@ -67,11 +80,24 @@ impl<'a> Publisher<'a> {
         self.online_is_due = true;
         self.info_is_due = true;
         self.volume_is_due = true;
+        self.parts.home.connected(fresh);
+    }
+
+    /// The broker keeps a state of a device.
+    pub(super) fn found_state(&mut self, id: &str, payload: &[u8]) {
+        let home = self.parts.home;
+        match (home.leftover(id, payload), DeviceId::try_from(id)) {
+            (Leftover::Keep, _) => {}
+            (leftover, Ok(id)) if self.leftover.is_none() => self.leftover = Some((id, leftover)),
+            // One at a time: the rest comes again.
+            (_, Ok(_)) => home.sweep_later(),
+            (_, Err(_)) => debug!("mqtt: the broker keeps the state of a device whose id is too long"),
+        }
     }
 
     /// Whether something waits for room.
     pub(super) const fn has_backlog(&self) -> bool {
-        self.event.is_some() || self.notice.is_some()
+        self.event.is_some() || self.notice.is_some() || self.home_waits
     }
 
     /// Publishes everything that is due, as far as there is room.
@@ -82,10 +108,13 @@ impl<'a> Publisher<'a> {
         while let Some(slot) = self.parts.slots.try_answered() {
             self.intake.replies.set(slot, ReplyState::Written);
         }
+        let devices = self.parts.home.count();
+        self.info_is_due |= devices != self.devices && self.parts.home.is_known();
         self.publish_online(connection).await?;
         self.publish_info(connection).await?;
         self.publish_volume(connection).await?;
         self.publish_replies(connection).await?;
+        self.publish_approvals(connection).await?;
         // Before events and notices: a question wants all of the buffer.
         self.publish_questions(connection).await?;
         if let Some(notice) = self.parts.conversations.take_news(self.parts.registry) {
@@ -94,7 +123,8 @@ impl<'a> Publisher<'a> {
             self.publish_info(connection).await?;
         }
         self.publish_events(connection).await?;
-        self.publish_notices(connection).await
+        self.publish_notices(connection).await?;
+        self.publish_devices(connection).await
     }
 
     async fn publish_online<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
@@ -112,6 +142,7 @@ impl<'a> Publisher<'a> {
             let topic = self.topics.own("info");
             let mut payload = |buffer: &mut [u8]| info::write(self.parts, buffer);
             let info = Publication::new(&topic, Payload(&mut payload));
+            self.devices = self.parts.home.count();
             self.info_is_due = matches!(retain(connection, info).await?, Sent::Later);
         }
         Ok(())
@@ -290,6 +321,82 @@ impl<'a> Publisher<'a> {
         };
         let question = Publication::new(&topic, Payload(&mut payload)).qos(REPLY_QOS).properties(&properties);
         connection.publish(question).await
+    }
+
+    /// Publishes what waits for approval, and what became of it.
+    async fn publish_approvals<IO: Io>(
+        &mut self,
+        connection: &mut Connection<'_, '_, IO>,
+    ) -> Result<(), Lost> {
+        let approvals = &self.parts.home.approvals;
+        self.home_waits = false;
+        while let Some(number) = approvals.next_due() {
+            let topic = self.topics.approval(number);
+            // Nobody is to decide about what does not wait any more.
+            let properties = [Property::MessageExpiryInterval(approvals.seconds_left(number).unwrap_or(1))];
+            let mut payload = |buffer: &mut [u8]| approvals.write(number, buffer);
+            let publication = Publication::new(&topic, Payload(&mut payload));
+            let publication = publication.qos(QoS::AtLeastOnce).properties(&properties);
+            if let Sent::Later = connection.publish(publication).await? {
+                self.home_waits = true;
+                return Ok(());
+            }
+            approvals.published(number);
+            approvals.with_waiting(number, |conversation, tool| {
+                let conversation = conversation.try_into().unwrap_or_default();
+                let event = Event::Chat { conversation, state: "approval", tool: Some(tool.clone()) };
+                self.parts.events.push(event);
+            });
+        }
+        while let Some(number) = approvals.next_unspoken() {
+            let topic = self.topics.own("speech");
+            let mut payload = |buffer: &mut [u8]| approvals.write_speech(number, buffer);
+            let publication = Publication::new(&topic, Payload(&mut payload)).qos(REPLY_QOS);
+            if let Sent::Later = connection.publish(publication).await? {
+                self.home_waits = true;
+                break;
+            }
+            approvals.spoken(number);
+        }
+        Ok(())
+    }
+
+    /// Publishes the states of devices: a few at a time, so that nothing else waits for them. Without acknowledgement, which
+    /// would take the room of replies: what is lost with a connection is published again with the next.
+    async fn publish_devices<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
+        let home = self.parts.home;
+        if !connection.is_retaining() {
+            self.leftover = None;
+        }
+        if let Some((id, leftover)) = self.leftover.take() {
+            let topic = self.topics.device(&id);
+            let text: &[u8] = if leftover == Leftover::Clear { b"" } else { br#"{"available":false}"# };
+            let mut payload = |buffer: &mut [u8]| copy(text, buffer);
+            if let Sent::Later =
+                connection.publish(Publication::new(&topic, Payload(&mut payload)).retain()).await?
+            {
+                self.leftover = Some((id, leftover));
+                self.home_waits = true;
+                return Ok(());
+            }
+        }
+        for _ in 0..DEVICES_AT_ONCE {
+            let Some(id) = home.take_due() else { return Ok(()) };
+            let topic = self.topics.device(&id);
+            let mut payload = |buffer: &mut [u8]| home.write(&id, buffer);
+            let state = Publication::new(&topic, Payload(&mut payload));
+            let state = if connection.is_retaining() { state.retain() } else { state };
+            match connection.publish(state).await? {
+                Sent::Later => {
+                    home.unpublished(&id);
+                    self.home_waits = true;
+                    return Ok(());
+                }
+                Sent::Now(_) | Sent::Never => home.published(&id),
+            }
+        }
+        home.publish_soon();
+        Ok(())
     }
 
     async fn publish_events<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {

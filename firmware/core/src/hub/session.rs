@@ -2,7 +2,7 @@
 
 use core::convert::Infallible;
 
-use embassy_futures::select::{Either, Either5, select, select5};
+use embassy_futures::select::{Either, Either5, select, select3, select5};
 use embassy_futures::yield_now;
 use minimq::{
     Buffers, ConfigBuilder, ConfigError, Io, QoS, RetainHandling, SubscriptionOptions, TopicFilter, Will,
@@ -125,11 +125,17 @@ async fn serve<IO: Io>(
         if connection.is_subscribed() {
             publisher.publish(connection).await?;
         }
+        if connection.is_subscribed() && connection.is_retaining() && parts.home.take_sweep() {
+            sweep(connection, &publisher.topics, parts).await?;
+        }
         // What waits for room is published when there is some, and not before.
         let can_publish = connection.is_subscribed() && !publisher.has_backlog();
         let news = async {
             match can_publish {
-                true => select(parts.events.ready(), parts.notices.ready()).await,
+                true => {
+                    let home = select(parts.home.changed(), parts.home.approvals.changed());
+                    let _ = select3(parts.events.ready(), parts.notices.ready(), home).await;
+                }
                 false => core::future::pending().await,
             }
         };
@@ -145,6 +151,12 @@ async fn serve<IO: Io>(
                 Some(received) if publisher.topics.is_answer(received.message.topic()) => {
                     parts.questions.ready().await;
                     take_answer(&received, parts);
+                    None
+                }
+                Some(received) if publisher.topics.device_in(received.message.topic()).is_some() => {
+                    let message = &received.message;
+                    let id = publisher.topics.device_in(message.topic()).unwrap_or_default();
+                    publisher.found_state(id, message.payload());
                     None
                 }
                 Some(received) => publisher.intake.take(&received, &publisher.topics, parts.slots),
@@ -183,6 +195,24 @@ async fn subscribe<IO: Io>(connection: &mut Connection<'_, '_, IO>, topics: &Top
     let (requests, [search, model]) = (topics.requests(), topics.answers());
     let filters = [&requests, &search, &model].map(|topic| TopicFilter::new(topic).options(options));
     connection.subscribe(&filters).await
+}
+
+/// Has the broker send the states of devices that it keeps: some may be of devices that have left while the hub was not
+/// there.
+async fn sweep<IO: Io>(
+    connection: &mut Connection<'_, '_, IO>,
+    topics: &Topics<'_>,
+    parts: &Parts<'_>,
+) -> Result<(), Lost> {
+    let options = SubscriptionOptions::default()
+        .maximum_qos(QoS::AtMostOnce)
+        .retain_behavior(RetainHandling::Immediately)
+        .ignore_local_messages();
+    let states = topics.devices();
+    if !connection.subscribe_besides(TopicFilter::new(&states).options(options)).await? {
+        parts.home.sweep_later();
+    }
+    Ok(())
 }
 
 /// Takes the answer to a question.

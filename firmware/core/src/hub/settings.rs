@@ -137,8 +137,32 @@ pub(super) async fn set<F: MultiwriteNorFlash>(
     Ok(setting)
 }
 
-/// `{}` → `{"settings": [{"key", "purpose", "type", …}]}`.
-pub(super) fn list(config: &Config<'_>, reply: &mut Writer<'_>) {
+/// `{"after"?}` → `{"settings": [{"key", "purpose", "type", …}], "next"?}`: as many as fit, from after the setting of that key.
+pub(super) fn list(request: Value<'_>, config: &Config<'_>, reply: &mut Writer<'_>) -> Result<(), Refusal> {
+    let after: Option<SettingKey> = request::text(request, "after")?;
+    let first = match &after {
+        None => 0,
+        Some(after) => {
+            1 + SETTINGS.iter().position(|row| row.key == after.as_str()).ok_or(Refusal::NoSetting)?
+        }
+    };
+    let mut shown = 0;
+    let rows = || SETTINGS.iter().skip(first);
     reply.key("settings");
-    reply.array(|list| SETTINGS.iter().for_each(|setting| setting.describe(config, list)));
+    reply.array(|list| {
+        for setting in rows() {
+            let before = list.mark();
+            setting.describe(config, list);
+            if list.room() < TAIL + limits::NAME {
+                return list.rewind(before);
+            }
+            shown += 1;
+        }
+    });
+    if shown < rows().count()
+        && let Some(last) = rows().take(shown).next_back()
+    {
+        reply.field("next", last.key);
+    }
+    Ok(())
 }

@@ -18,7 +18,7 @@ mod tests;
 
 use core::fmt;
 
-pub use condense::Condenser;
+pub use condense::{Condenser, ItemOf};
 pub(crate) use number::read as read_number;
 pub(crate) use shortest::Shortest;
 pub use text::Text;

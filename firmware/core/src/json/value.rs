@@ -119,6 +119,18 @@ impl<'a> Value<'a> {
         Items(Cursor { rest: self.inside(Kind::Array) })
     }
 
+    /// All strings anywhere in it, names of members included.
+    pub fn strings(&self) -> impl Iterator<Item = Text<'a>> + use<'a> {
+        let text = self.text;
+        let mut at = 0;
+        core::iter::from_fn(move || {
+            let rest = text.as_bytes().get(at..)?;
+            let start = at + rest.iter().position(|byte| *byte == b'"')? + 1;
+            at = end_of_string(text.as_bytes(), start);
+            Some(Text::new(text.get(start..at.checked_sub(1)?)?))
+        })
+    }
+
     fn inside(&self, kind: Kind) -> &'a str {
         match self.text.len().checked_sub(1) {
             Some(end) if self.kind() == kind => self.text.get(1..end).unwrap_or_default(),

@@ -1,13 +1,13 @@
 //! Lines out of a stream of bytes.
 
-use crate::json::{self, Condenser, Value};
+use crate::json::{self, Condenser, ItemOf, Value};
 use crate::limits;
 
 /// What is in [`Lines::current`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// A tool of a list that is still being received.
-    Tool,
+    /// An item of a list that is still being received.
+    Item(ItemOf),
     /// A line that is complete.
     Line,
 }
@@ -89,7 +89,7 @@ impl Lines {
             if byte != b'\n' {
                 if self.line.push(byte) {
                     self.line.mend();
-                    return Some(Piece::Tool);
+                    return Some(Piece::Item(self.line.item_of()));
                 }
             } else if self.line.is_blank() {
                 self.line.clear();

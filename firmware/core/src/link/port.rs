@@ -13,7 +13,7 @@ use embassy_time::{Instant, with_deadline};
 
 use super::counts::Counts;
 use super::line::Lines;
-use super::rpc::Incoming;
+use super::rpc::{Incoming, Method};
 use super::status::{Loss, Status};
 use crate::json::{self, Writer};
 use crate::limits;
@@ -57,7 +57,7 @@ pub struct Port {
     is_open: Cell<bool>,
     gate: Gate,
     counts: Cell<Counts>,
-    pub(super) calls: Pending<(), Ended, { limits::CALLS }>,
+    pub(super) calls: Pending<Cell<Method>, Ended, { limits::CALLS }>,
     /// Held by the call that uses the outbox, until its request is sent.
     outbox_lock: Mutex<NoopRawMutex, ()>,
     outbox: Mutex<NoopRawMutex, Outbox>,
@@ -85,7 +85,7 @@ impl Port {
             is_open: Cell::new(false),
             gate: Gate::new(),
             counts: Cell::new(Counts::NONE),
-            calls: Pending::new([const { Slot::new(()) }; limits::CALLS]),
+            calls: Pending::new([const { Slot::new(Cell::new(Method::CallTool)) }; limits::CALLS]),
             outbox_lock: Mutex::new(()),
             outbox: Mutex::new(Outbox { text: [0; limits::LINE_OUT], length: 0 }),
             lines: Mutex::new(Lines::new()),
@@ -114,12 +114,13 @@ impl Port {
         &self.gate
     }
 
-    /// Calls a tool: `compose` writes the parameters, `read` reads the answer. Gives up after
+    /// Asks the controller: `compose` writes the parameters, `read` reads the answer. Gives up after
     /// [`limits::TOOL_TIMEOUT`], in which the time that an erase holds it back does not count. The request is sent at most once.
     ///
     /// Dropping the future gives the call up; if its request was sent, it is cancelled at the controller.
     pub async fn call<T, E>(
         &self,
+        method: Method,
         compose: impl FnOnce(&mut Writer<'_>) -> Result<(), E>,
         read: impl FnOnce(Answer<'_>) -> T,
     ) -> Result<T, CallError<E>> {
@@ -127,6 +128,7 @@ impl Port {
             return Err(CallError::Absent);
         }
         let call = self.calls.take(IfDropped::Cancel).ok_or(CallError::Busy)?;
+        call.data().set(method);
         // For how long erases have held this call back.
         let held_before = self.gate.held();
         let held = Cell::new(None);
@@ -143,7 +145,7 @@ impl Port {
             // The outbox is free for the next call.
             drop(lock);
             let answer = call.answered().await;
-            if !matches!(answer, Err(Ended::Unsent(_))) {
+            if method == Method::CallTool && !matches!(answer, Err(Ended::Unsent(_))) {
                 self.count(|counts| counts.calls.add(answer.is_ok(), sent.elapsed().as_millis()));
             }
             answer.map_err(|ended| match ended {
@@ -162,7 +164,7 @@ impl Port {
                 let is_unsent = call.is_unsent();
                 self.count(|counts| {
                     counts.timeouts = counts.timeouts.saturating_add(1);
-                    if !is_unsent {
+                    if method == Method::CallTool && !is_unsent {
                         counts.calls.add(false, limits::TOOL_TIMEOUT.as_millis());
                     }
                 });
@@ -247,7 +249,7 @@ impl Port {
         self.expecting(id).is_some()
     }
 
-    fn expecting(&self, id: Id) -> Option<&Slot<(), Ended>> {
+    fn expecting(&self, id: Id) -> Option<&Slot<Cell<Method>, Ended>> {
         self.calls.find(|call| call == Progress::Sent(id) || call == Progress::Sending(id))
     }
 

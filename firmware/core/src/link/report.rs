@@ -65,7 +65,7 @@ pub(super) fn report(
             if attempt > 1 {
                 info!("controller: MCP connection succeeded on attempt {}", attempt);
             }
-            let Controller { name, version, tools, left_out } = controller;
+            let Controller { name, version, tools, left_out, .. } = controller;
             info!("controller: {} {} is ready with {} tools", name.as_str(), version.as_str(), tools);
             if *left_out > 0 {
                 warn!("controller: {} of its tools cannot be used", left_out);

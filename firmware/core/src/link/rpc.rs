@@ -13,6 +13,32 @@ pub const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024
 /// The version of MCP without one: every request names the client.
 pub(super) const STATELESS: &str = "2026-07-28";
 
+/// What the hub asks of the controller on somebody's behalf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Method {
+    /// Runs a tool. The only one that changes something, and all zeros as a new hub's memory is.
+    CallTool,
+    /// Lists resources.
+    ListResources,
+    /// Reads a resource.
+    ReadResource,
+    /// Has changes of a resource notified.
+    Subscribe,
+}
+
+impl Method {
+    /// Its name in a request.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CallTool => "tools/call",
+            Self::ListResources => "resources/list",
+            Self::ReadResource => "resources/read",
+            Self::Subscribe => "resources/subscribe",
+        }
+    }
+}
+
 /// JSON-RPC's code for an unknown method.
 pub(super) const METHOD_NOT_FOUND: i64 = -32601;
 
@@ -110,8 +136,10 @@ impl RpcError<'_> {
 
     /// Whether it says that there was no handshake.
     pub(super) fn wants_handshake(&self) -> bool {
-        // No common code exists for it; all known texts contain "initialized". Searched by hand: `contains` brings 1.5 KB.
-        text::find(self.words().as_bytes(), b"nitializ").is_some()
+        // No common code exists for it; all known texts contain "initialized", or, of servers that also do without a handshake,
+        // that a request has no "_meta". Searched by hand: `contains` brings 1.5 KB.
+        let words = self.words();
+        [&b"nitializ"[..], b"_meta"].iter().any(|part| text::find(words.as_bytes(), part).is_some())
     }
 }
 
@@ -209,6 +237,7 @@ impl Outgoing<'_> {
 /// The pieces of a call with these parameters, a JSON object. Together they are one line.
 pub(super) fn call_pieces<'a>(
     id: Id,
+    method: Method,
     params: &'a [u8],
     stateless: bool,
     buffer: &'a mut [u8],
@@ -217,7 +246,7 @@ pub(super) fn call_pieces<'a>(
     let _ = writer.open();
     writer.field("jsonrpc", "2.0");
     writer.field("id", id);
-    writer.field("method", "tools/call");
+    writer.field("method", method.name());
     writer.key("params");
     if stateless {
         let _ = writer.open();

@@ -7,6 +7,7 @@ use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::signal::Signal;
 use heapless::String;
 
+use super::resource::Offer;
 use crate::limits;
 
 /// Whether the controller can be called.
@@ -95,11 +96,14 @@ pub struct Controller {
     pub tools: usize,
     /// How many of its tools cannot be called.
     pub left_out: usize,
+    /// Whether it has resources.
+    pub offer: Offer,
 }
 
 impl Controller {
     /// Nothing is known.
-    pub const UNKNOWN: Self = Self { name: String::new(), version: String::new(), tools: 0, left_out: 0 };
+    pub const UNKNOWN: Self =
+        Self { name: String::new(), version: String::new(), tools: 0, left_out: 0, offer: Offer::Nothing };
 }
 
 /// The state of the link and who is at its other end, shared within one hub.

@@ -136,7 +136,7 @@ impl Table {
         let message = Incoming::read(Value::parse(text.as_bytes()).unwrap()).unwrap();
         match self.client.receive(self.now, message, &self.registry) {
             Reaction::Reply(answer) => Some(line(&answer)),
-            Reaction::Done | Reaction::Answer(_) => None,
+            Reaction::Done | Reaction::Answer(_) | Reaction::Watch(_) => None,
         }
     }
 

@@ -12,10 +12,11 @@ use super::client::{Client, News, Reaction};
 use super::line::{Lines, Message, Piece};
 use super::port::Port;
 use super::report::{LastNotice, Recent, report};
+use super::resource::ResourceNews;
 use super::retries::Retries;
-use super::rpc::{self, Incoming, Outgoing, call_pieces};
+use super::rpc::{self, Incoming, Method, Outgoing, call_pieces};
 use super::status::Loss;
-use crate::json::Overflow;
+use crate::json::{ItemOf, Overflow};
 use crate::limits;
 use crate::log::{debug, warn};
 use crate::notice::Notices;
@@ -33,6 +34,8 @@ pub struct Resources<'a> {
     pub registry: &'a Registry,
     /// Where notices for people go.
     pub notices: &'a Notices,
+    /// Is told of the controller's resources.
+    pub watch: &'a dyn Fn(ResourceNews<'_>),
     /// What people should check when the controller is not reached.
     pub hint: &'a str,
     /// When the controller is tried again.
@@ -64,11 +67,11 @@ pub async fn run<R: Read, W: Write>(mut rx: R, mut tx: W, resources: &Resources<
                     let text = own.get(..length).unwrap_or_default();
                     write_line(&mut tx, &mut is_torn, [text, b"", b"", b"\n"]).await
                 }
-                Some(Line::Call { id, stateless }) => {
+                Some(Line::Call { id, method, stateless }) => {
                     let outbox = port.outbox().await;
                     // The head of a call is far shorter than the buffer.
-                    let pieces =
-                        call_pieces(id, outbox.params(), stateless, &mut own).map_err(|_| Loss::Stalled)?;
+                    let pieces = call_pieces(id, method, outbox.params(), stateless, &mut own);
+                    let pieces = pieces.map_err(|_| Loss::Stalled)?;
                     write_line(&mut tx, &mut is_torn, pieces).await
                 }
                 None => pending().await,
@@ -127,7 +130,7 @@ enum Line {
     /// Of this length, in the wire's own buffer.
     Own(usize),
     /// A call, whose parameters are in the outbox.
-    Call { id: Id, stateless: bool },
+    Call { id: Id, method: Method, stateless: bool },
 }
 
 /// What is left to do about what came over the line.
@@ -214,7 +217,8 @@ impl Wire<'_> {
         {
             let id = self.client.next_id();
             call.advance(Progress::Queued, Progress::Sending(id));
-            next = Some(Line::Call { id, stateless: self.client.is_stateless() });
+            let (method, stateless) = (call.data.get(), self.client.is_stateless());
+            next = Some(Line::Call { id, method, stateless });
         }
         self.mind_gate();
         next
@@ -236,10 +240,17 @@ impl Wire<'_> {
     async fn receive<R: Read>(&mut self, rx: &mut R) -> LineEvent {
         let mut lines = self.resources.port.lines.lock().await;
         match next_piece(&mut lines, rx).await {
-            Ok(Piece::Tool) => {
-                let tool = lines.current();
-                let value = tool.value().ok();
-                self.client.listed_tool(Instant::now(), value, tool.is_cut, self.resources.registry);
+            Ok(Piece::Item(of)) => {
+                let item = lines.current();
+                let value = item.value().ok();
+                let Resources { registry, watch, .. } = *self.resources;
+                match (of, value) {
+                    (ItemOf::Tools, tool) => {
+                        self.client.listed_tool(Instant::now(), tool, item.is_cut, registry);
+                    }
+                    (ItemOf::Resources, Some(resource)) => watch(ResourceNews::Listed(resource)),
+                    (ItemOf::Resources, None) => {}
+                }
                 LineEvent::Answers(Vec::new())
             }
             Ok(Piece::Line) => LineEvent::Answers(self.read(lines.current())),
@@ -265,6 +276,7 @@ impl Wire<'_> {
             is_message = true;
             match self.client.receive(Instant::now(), message, registry) {
                 Reaction::Done => {}
+                Reaction::Watch(news) => (self.resources.watch)(news),
                 Reaction::Reply(reply) => {
                     if self.replies.add(reply).is_err() {
                         debug!("controller: it asks more than it reads; a request was not answered");
@@ -324,11 +336,15 @@ impl Wire<'_> {
             match news {
                 News::Ready { .. } => {
                     port.open();
+                    (resources.watch)(ResourceNews::Opened(client.controller().offer));
                     self.noise = 0;
                     self.recent.clear();
                 }
                 News::Holds { .. } => {}
-                News::Failed { why, .. } | News::Lost { why, .. } | News::Degraded(why) => port.close(why),
+                News::Failed { why, .. } | News::Lost { why, .. } | News::Degraded(why) => {
+                    port.close(why);
+                    (resources.watch)(ResourceNews::Closed);
+                }
             }
         }
     }

@@ -241,6 +241,16 @@ impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
         self.connection.session().is_publish_quiescent()
     }
 
+    /// Subscribes to something besides, or again, to get what is retained. `false` if there is no room for that now. If the
+    /// broker refuses, that is logged.
+    pub async fn subscribe_besides(&mut self, filter: TopicFilter<'_>) -> Result<bool, Lost> {
+        match self.connection.subscribe(&[filter], &[]).await {
+            Ok(_) => Ok(true),
+            Err(Error::NotReady | Error::Resource(_)) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Unsubscribes. `false` if there is no room for that now.
     pub async fn unsubscribe(&mut self, filters: &[&str]) -> Result<bool, Lost> {
         match self.connection.unsubscribe(filters, &[]).await {

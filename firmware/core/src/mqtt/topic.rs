@@ -1,5 +1,7 @@
 //! The names of the hub's topics.
 
+use core::fmt::Write as _;
+
 use heapless::String;
 
 use crate::config::HubId;
@@ -10,6 +12,7 @@ use crate::questions::Recipient;
 pub type Topic = String<{ limits::RESPONSE_TOPIC }>;
 
 const ROOT: &str = "hearthwave/";
+const DEVICE: &str = "/device/";
 const REQUEST: &str = "/request/";
 const RESPONSE: &str = "/response/";
 const SEARCH_ANSWER: &str = "service/search/response";
@@ -47,6 +50,29 @@ impl<'a> Topics<'a> {
     /// The name of the request that arrives on `topic`.
     pub fn request<'t>(&self, topic: &'t str) -> Option<&'t str> {
         topic.strip_prefix(ROOT)?.strip_prefix(self.id.as_str())?.strip_prefix(REQUEST)
+    }
+
+    /// Where the state of a device goes.
+    pub fn device(&self, id: &str) -> Topic {
+        self.join(DEVICE, id)
+    }
+
+    /// Matches the states of all devices.
+    pub fn devices(&self) -> Topic {
+        self.join(DEVICE, "+")
+    }
+
+    /// The id of the device whose state `topic` has.
+    pub fn device_in<'t>(&self, topic: &'t str) -> Option<&'t str> {
+        topic.strip_prefix(ROOT)?.strip_prefix(self.id.as_str())?.strip_prefix(DEVICE)
+    }
+
+    /// Where an action waits for approval.
+    pub fn approval(&self, number: u32) -> Topic {
+        let mut topic = self.own("approval/");
+        // It fits.
+        let _ = write!(topic, "{number}");
+        topic
     }
 
     /// Where a question goes.

@@ -52,6 +52,9 @@ requests! {
     ConfigGet "config/get" "reads settings."
     ConfigSet "config/set" "changes a setting."
     ConfigList "config/list" "lists the settings there are."
+    DeviceList "device/list" "lists the devices."
+    DeviceSet "device/set" "does something with a device."
+    Approve "approve" "allows or denies what waits for it."
     TimeSet "time/set" "sets the time, where no time server answers."
 }
 

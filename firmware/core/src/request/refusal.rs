@@ -36,7 +36,7 @@ pub enum Refusal {
     WrongArguments,
     /// The allowed tools are no list.
     WrongAllowed,
-    /// The tool after which a list was to go on is not there.
+    /// What a list was to go on after is not there.
     GoneAfter,
     /// A member that has to be a string is not, or is missing.
     NotText(&'static str),
@@ -68,6 +68,20 @@ pub enum Refusal {
     LongRule,
     /// What is said to be the time cannot be.
     NotATime,
+    /// No device is called so.
+    NoDevice(String<{ limits::UNKNOWN_REQUEST }>),
+    /// Several devices can be meant: these.
+    SeveralDevices(String<{ limits::CANDIDATES }>),
+    /// The controller offers no devices.
+    NoDevices,
+    /// The controller cannot be asked.
+    NoController,
+    /// The device cannot do that; it can do these.
+    NoAction(String<{ limits::CANDIDATES }>),
+    /// The value of an action does not suit it, in these words.
+    Value(String<{ limits::CANDIDATES }>),
+    /// Nothing with this number waits for approval.
+    NoApproval,
     /// The store failed.
     Store(StoreError),
     /// The reply does not fit.
@@ -92,6 +106,10 @@ impl Refusal {
             Self::TooLarge(_) | Self::Unanswerable | Self::OverBroker { .. } | Self::LongRule => "too_large",
             Self::NotJson(_) | Self::Empty => "invalid_json",
             Self::Absent | Self::NoRule | Self::NoPrompt => "not_found",
+            Self::NoDevice(_) | Self::NoApproval => "not_found",
+            Self::SeveralDevices(_) => "ambiguous",
+            Self::NoDevices | Self::NoController => "unavailable",
+            Self::NoAction(_) | Self::Value(_) => "invalid_parameters",
             Self::Store(StoreError::TooLarge { .. }) => "too_large",
             Self::Store(StoreError::Full(_)) => "full",
             Self::Store(error) if !matches!(error, StoreError::Name(..)) => "store_error",
@@ -150,7 +168,7 @@ impl fmt::Display for Refusal {
                 })
             }
             Self::GoneAfter => {
-                f.write_str("'after' is no tool; the tools may have changed: list them from the start")
+                f.write_str("'after' is not there; the list may have changed: begin from its start")
             }
             Self::NotText(name) => write!(f, "'{name}' must be a string"),
             Self::NotOneOf(name, these) => write!(f, "'{name}' must be one of: {these}"),
@@ -179,6 +197,18 @@ impl fmt::Display for Refusal {
             }
             Self::NotATime => f.write_str(
                 "'unix_seconds' must be the time: a whole number of seconds since 1970, in one of the years 2025 to 2099",
+            ),
+            Self::NoDevice(name) => write!(f, "No device is called '{name}'; device/list has all"),
+            Self::SeveralDevices(names) => write!(f, "'device' could be {names}; which one?"),
+            Self::NoDevices => f.write_str("The controller offers no devices; call its tools"),
+            Self::NoController => {
+                f.write_str("The controller is not connected or did not answer; nothing was sent to the device")
+            }
+            Self::NoAction(names) if names.is_empty() => f.write_str("Nothing can be done with the device"),
+            Self::NoAction(names) => write!(f, "'action' must be one of: {names}"),
+            Self::Value(words) => write!(f, "'value' {words}"),
+            Self::NoApproval => f.write_str(
+                "Nothing with this 'id' waits for approval: it is over, or decided already; approval/ID has what became of it",
             ),
             Self::Store(error) => write!(f, "Store: {error}"),
             Self::TooLarge(size) => {

@@ -50,6 +50,10 @@ pub enum SettingKind {
     Group,
     /// `on` or `off`.
     Switch,
+    /// A [`Policy`].
+    Policy,
+    /// A code that people say: digits, at least [`CODE_LEAST`], or nothing.
+    Code,
     /// A whole number in between.
     Whole(u32, u32),
     /// The number of a pin, or nothing.
@@ -104,6 +108,8 @@ impl Display for SettingKind {
             Self::Text | Self::Group => f.write_str("a string"),
             Self::Word(most) => write!(f, "a string of at most {most} letters, digits, '-' and '_'"),
             Self::Switch => f.write_str("one of: on, off"),
+            Self::Policy => f.write_str("one of: allow, ask, deny"),
+            Self::Code => write!(f, "a string of {CODE_LEAST} to {} digits, or nothing", limits::PIN),
             Self::Whole(least, most) => write!(f, "a whole number from {least} to {most}"),
             Self::Pin => write!(f, "a whole number from 0 to {PIN_MOST}, or nothing"),
             Self::HubId => write!(f, "a string of 1 to {} letters, digits, '-' and '_'", limits::HUB_ID),
@@ -125,6 +131,29 @@ impl Display for SettingKind {
 
 /// The highest number that a pin has on any of the boards.
 const PIN_MOST: u32 = 48;
+
+/// A shorter code is guessed too easily.
+const CODE_LEAST: usize = 4;
+
+/// What is done about something that may be dangerous, from the mildest to the strictest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Policy {
+    /// It is done.
+    Allow,
+    /// A person is asked first.
+    Ask,
+    /// It is not done.
+    Deny,
+}
+
+impl Policy {
+    const ALL: [(&'static str, Self); 3] = [("allow", Self::Allow), ("ask", Self::Ask), ("deny", Self::Deny)];
+
+    /// The policy of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, policy)| policy)
+    }
+}
 
 /// The value of a certificate that is set, as it is shown.
 const IS_SET: &str = "(set)";
@@ -244,6 +273,12 @@ impl Setting {
             SettingKind::Address => Address::parse(text).is_some(),
             SettingKind::Certificate => text.is_empty() || certificate::is_certificate(text),
             SettingKind::Switch => matches!(text, "on" | "off"),
+            SettingKind::Policy => Policy::named(text).is_some(),
+            SettingKind::Code => {
+                text.is_empty()
+                    || (CODE_LEAST..=limits::PIN).contains(&text.len())
+                        && text.bytes().all(|byte| byte.is_ascii_digit())
+            }
             SettingKind::Word(most) => text.len() <= most && is_word(),
             SettingKind::Group => {
                 return Section::Flags(Scope::Project(text)).check().map_err(SettingError::Store);
@@ -279,7 +314,8 @@ impl Setting {
                 SettingKind::WifiPassword => ("string", Some(limits::WIFI_PASSWORD)),
                 SettingKind::Address | SettingKind::Zone => ("string", Some(limits::SETTING)),
                 SettingKind::Certificate => ("string", Some(limits::DOCUMENT)),
-                SettingKind::Switch => ("string", None),
+                SettingKind::Switch | SettingKind::Policy => ("string", None),
+                SettingKind::Code => ("string", Some(limits::PIN)),
                 SettingKind::Whole(..) | SettingKind::Pin => ("integer", None),
             };
             out.field("type", name);
@@ -295,9 +331,14 @@ impl Setting {
                 out.field("minimum", least);
                 out.field("maximum", most);
             }
-            if self.kind == SettingKind::Switch {
+            let options: &[&str] = match self.kind {
+                SettingKind::Switch => &["on", "off"],
+                SettingKind::Policy => &["allow", "ask", "deny"],
+                _ => &[],
+            };
+            if !options.is_empty() {
                 out.key("enum");
-                out.array(|options| ["on", "off"].into_iter().for_each(|option| options.value(option)));
+                out.array(|out| options.iter().for_each(|option| out.value(*option)));
             }
             if self.kind != SettingKind::Rule {
                 let default = Self { key: "default", ..*self };

@@ -166,6 +166,78 @@ rows! {
         default: |_| "50",
         ..Setting::PLAIN
     };
+    /// Whether a model may unlock a lock.
+    GATE_UNLOCK: Setting {
+        key: "gate.unlock",
+        purpose: "Whether a model may unlock a lock",
+        kind: SettingKind::Policy,
+        default: |_| "ask",
+        ..Setting::PLAIN
+    };
+    /// Whether a model may lock it.
+    GATE_LOCK: Setting {
+        key: "gate.lock",
+        purpose: "Whether a model may lock a lock",
+        kind: SettingKind::Policy,
+        default: |_| "allow",
+        ..Setting::PLAIN
+    };
+    /// Whether a model may open a garage door.
+    GATE_OPEN: Setting {
+        key: "gate.open",
+        purpose: "Whether a model may open a garage door",
+        kind: SettingKind::Policy,
+        default: |_| "ask",
+        ..Setting::PLAIN
+    };
+    /// Whether a model may close it.
+    GATE_CLOSE: Setting {
+        key: "gate.close",
+        purpose: "Whether a model may close a garage door",
+        kind: SettingKind::Policy,
+        default: |_| "allow",
+        ..Setting::PLAIN
+    };
+    /// Whether a model may switch a siren on.
+    GATE_SIREN: Setting {
+        key: "gate.siren",
+        purpose: "Whether a model may switch a siren on",
+        kind: SettingKind::Policy,
+        default: |_| "ask",
+        ..Setting::PLAIN
+    };
+    /// Whether a model may call a tool of the controller's that says of itself that it may destroy something.
+    GATE_TOOLS: Setting {
+        key: "gate.tools",
+        purpose: "Whether a model may call other tools of the controller that may destroy something",
+        kind: SettingKind::Policy,
+        default: |_| "ask",
+        ..Setting::PLAIN
+    };
+    /// Whether what people call themselves is judged as well.
+    GATE_DIRECT: Setting {
+        key: "gate.direct",
+        purpose: "Whether tool/call and device/set need the same approval as a model",
+        kind: SettingKind::Switch,
+        default: |_| "off",
+        ..Setting::PLAIN
+    };
+    /// How long a person has to decide. Less than a turn takes, so that the model can tell what came of it.
+    GATE_SECONDS: Setting {
+        key: "gate.seconds",
+        purpose: "For how many seconds an action waits for approval",
+        kind: SettingKind::Whole(5, 100),
+        default: |_| "60",
+        ..Setting::PLAIN
+    };
+    /// What people say to approve.
+    GATE_PIN: Setting {
+        key: "gate.pin",
+        purpose: "The PIN by which people approve in the conversation itself; empty for none",
+        kind: SettingKind::Code,
+        is_secret: true,
+        ..Setting::PLAIN
+    };
     /// Response rules.
     RULE: Setting {
         key: "rule.NAME",

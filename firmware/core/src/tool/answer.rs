@@ -72,6 +72,23 @@ impl Answer<'_> {
     }
 }
 
+impl Answer<'_> {
+    /// Why it was not done; nothing if it was.
+    pub(crate) fn refusal(&self) -> Option<Failure> {
+        let failed = |words: &dyn Display| {
+            let failure = Failure::failed(format_args!("{words}"));
+            failure.saying(format_args!("Sorry, that did not work: {words}"))
+        };
+        match *self {
+            Answer::Error(message) => Some(failed(message.as_ref().map_or(&"", |message| message))),
+            Answer::Result { result, cut_from } => {
+                let is_error = result.get("isError").is_some_and(|is_error| is_error.text() == "true");
+                is_error.then(|| failed(&Words::of(result, cut_from)))
+            }
+        }
+    }
+}
+
 /// Writes a text as far as the reply has room for it. Returns whether that is all.
 fn write_words(words: &dyn Display, reply: &mut Writer<'_>) -> bool {
     // With its quotes, and with what follows it.
@@ -114,8 +131,7 @@ fn unknown_kind(kind: &Text<'_>) -> Failure {
         "The controller answered with a result of the kind '{kind}', which the hub does not know: whether it was done is \
          unknown"
     );
-    Failure::new(ErrorType::OutcomeUnknown, words)
-        .instructing("Do not repeat the call. Look at the state of the device first, or ask the person.")
+    Failure::new(ErrorType::OutcomeUnknown, words).unknown()
 }
 
 /// A result in words: its content, a line for each item, or else its structure.

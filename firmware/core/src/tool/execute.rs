@@ -1,12 +1,13 @@
 //! One call of a tool, from its name and arguments to the result object.
 
+use core::cell::Cell;
 use core::fmt;
 use core::pin::{Pin, pin};
 
 use embassy_time::{Instant, with_timeout};
 
 use super::answer::Answer;
-use super::definition::Implementation;
+use super::definition::{Hints, Implementation};
 use super::names::{TooMany, distinct, normalise};
 use super::outcome::{ErrorType, Failure, Success};
 use super::registry::Name;
@@ -44,6 +45,38 @@ pub trait Handlers {
         compose: impl FnOnce(&mut Writer<'_>) -> Result<(), Failure>,
         read: impl FnOnce(Answer<'_>) -> T,
     ) -> Result<T, Failure>;
+
+    /// What is known of a call to the controller while it is made.
+    type Admitted;
+
+    /// Decides whether a call may be made. That may take until a person has approved of it. Nothing has been sent if it
+    /// may not, or if the future is dropped.
+    async fn admit(&self, call: &ControllerCall<'_>) -> Result<Self::Admitted, Failure>;
+
+    /// An admitted call has ended. If its outcome is unknown, the failure is told what could be found out.
+    async fn ended(&self, admitted: Self::Admitted, ending: CallEnding<'_>);
+}
+
+/// How a call to the controller ended.
+#[derive(Debug)]
+pub enum CallEnding<'a> {
+    /// It was done.
+    Done,
+    /// The controller refused it.
+    Refused,
+    /// It failed in another way.
+    Failed(&'a mut Failure),
+}
+
+/// A call to the controller that is about to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct ControllerCall<'a> {
+    /// The controller's own name of the tool.
+    pub tool: &'a str,
+    /// Its effects.
+    pub hints: Hints,
+    /// The arguments, which suit the tool.
+    pub arguments: Value<'a>,
 }
 
 /// An executed call, for the topic `event/tool`.
@@ -225,19 +258,59 @@ impl Call<'_, '_> {
             );
             return Err(Failure::new(ErrorType::Unavailable, words).into());
         }
-        let compose = |params: &mut Writer<'_>| {
-            let composed = registry.look(name, |tool| {
-                params.object(|params| {
-                    params.field("name", tool.name);
-                    params.key("arguments");
-                    translate(tool, arguments, params)
-                })
-            });
-            composed.unwrap_or_else(|| Err(gone(name)))
+        // The reply's buffer holds the arguments until they are sent.
+        let before = self.reply.mark();
+        let translated = registry.look(name, |tool| {
+            let own_name = Name::try_from(tool.name).map_err(|_| gone(name))?;
+            translate(tool, arguments, self.reply).map(|()| (own_name, tool.hints))
+        });
+        let (tool, hints) = translated.unwrap_or_else(|| Err(gone(name)))?;
+        let admitted = {
+            let arguments =
+                Value::unchecked(self.reply.since(before).as_bytes()).unwrap_or(Value::EMPTY_OBJECT);
+            let call = ControllerCall { tool: &tool, hints, arguments };
+            // Behind a pointer, for a stack frame of its own.
+            let admitting: Pin<&mut dyn Future<Output = _>> = pin!(handlers.admit(&call));
+            admitting.await
         };
-        let success = handlers.call(compose, |answer| answer.write(name, self.reply)).await??;
-        trace!("Tool {} completed successfully", name.as_str());
-        Ok(success)
+        let admitted = match admitted {
+            Ok(admitted) => admitted,
+            Err(failure) => return Err(failure.into()),
+        };
+        let reply = Cell::new(Some(&mut *self.reply));
+        let compose = |params: &mut Writer<'_>| {
+            // The tool may have left while somebody was asked.
+            let is_gone = registry.look(name, |_| ()).is_none();
+            let Some(text) = reply.take().filter(|_| !is_gone) else { return Err(gone(name)) };
+            params.object(|params| {
+                params.field("name", tool.as_str());
+                params.field("arguments", Value::unchecked(text.since(before).as_bytes()));
+            });
+            text.rewind(before);
+            reply.set(Some(text));
+            Ok(())
+        };
+        let read = |answer: Answer<'_>| match reply.take() {
+            Some(reply) => answer.write(name, reply),
+            None => Err(gone(name).into()),
+        };
+        let mut outcome = match handlers.call(compose, read).await {
+            Ok(outcome) => outcome,
+            Err(failure) => Err(failure.into()),
+        };
+        {
+            let ending = match &mut outcome {
+                Ok(_) => CallEnding::Done,
+                Err(CallFailure::Unwritten(failure)) => CallEnding::Failed(failure),
+                Err(CallFailure::Written) => CallEnding::Refused,
+            };
+            let ending: Pin<&mut dyn Future<Output = _>> = pin!(handlers.ended(admitted, ending));
+            ending.await;
+        }
+        if outcome.is_ok() {
+            trace!("Tool {} completed successfully", name.as_str());
+        }
+        outcome
     }
 }
 

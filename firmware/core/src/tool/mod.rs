@@ -5,6 +5,7 @@
 //! [`execute`], which looks it up, checks the arguments, runs it in bounded time and writes the result object.
 
 mod answer;
+mod caller;
 mod counts;
 mod definition;
 mod describe;
@@ -18,11 +19,12 @@ mod set;
 mod texts;
 
 pub use answer::Answer;
+pub use caller::Caller;
 pub use counts::Counts;
 pub use definition::{DeclaredTools, Example, Hints, Implementation, Tool};
 pub use describe::describe;
 pub(crate) use execute::EPILOGUE;
-pub use execute::{Execution, Handlers, execute};
+pub use execute::{CallEnding, ControllerCall, Execution, Handlers, execute};
 pub use format::{Format, is_listed};
 pub use names::{TooMany, normalise};
 pub use outcome::{ErrorType, Failure, Success};

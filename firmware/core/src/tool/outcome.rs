@@ -51,6 +51,8 @@ pub enum ErrorType {
     OutcomeUnknown,
     /// The result is larger than a reply.
     TooLarge,
+    /// A person or the policy of the home did not allow it. Nothing was done.
+    Denied,
 }
 
 impl ErrorType {
@@ -64,6 +66,7 @@ impl ErrorType {
             Self::Timeout => "timeout",
             Self::OutcomeUnknown => "outcome_unknown",
             Self::TooLarge => "too_large",
+            Self::Denied => "denied",
         }
     }
 }
@@ -81,12 +84,21 @@ pub struct Failure {
     pub instruction: Option<&'static str>,
     /// The error of another part that caused it: its type and its text.
     pub exception: Option<(&'static str, Sentence)>,
+    /// Whether it was sent, and nobody knows whether it was done.
+    pub is_unknown: bool,
 }
 
 impl Failure {
     /// A failure of the given kind.
     pub fn new(error_type: ErrorType, error: fmt::Arguments<'_>) -> Self {
-        Self { error: clip(&error), error_type, message: None, instruction: None, exception: None }
+        Self {
+            error: clip(&error),
+            error_type,
+            message: None,
+            instruction: None,
+            exception: None,
+            is_unknown: false,
+        }
     }
 
     /// The tool itself failed.
@@ -108,6 +120,13 @@ impl Failure {
         self
     }
 
+    /// It was sent, and nobody knows whether it was done.
+    #[must_use]
+    pub const fn unknown(mut self) -> Self {
+        self.is_unknown = true;
+        self.instructing("Do not repeat the call. Look at the state of the device first, or ask the person.")
+    }
+
     /// Caused by an error of this type with these words.
     #[must_use]
     pub fn caused_by(mut self, exception_type: &'static str, words: fmt::Arguments<'_>) -> Self {
@@ -126,6 +145,7 @@ impl Failure {
             (None, ErrorType::Timeout) => "Sorry, that took too long, and I stopped it.",
             (None, ErrorType::OutcomeUnknown) => "Sorry, I do not know whether that was done.",
             (None, ErrorType::TooLarge) => "Sorry, the answer is too long for me.",
+            (None, ErrorType::Denied) => "I may not do that.",
         }
     }
 

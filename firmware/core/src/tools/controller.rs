@@ -4,10 +4,6 @@ use crate::limits;
 use crate::link::CallError;
 use crate::tool::{ErrorType, Failure};
 
-/// For the model, when the outcome is unknown.
-const DO_NOT_REPEAT: &str =
-    "Do not repeat the call. Look at the state of the device first, or ask the person.";
-
 /// The failure that a caller sees.
 pub(super) fn explain(error: CallError<Failure>) -> Failure {
     let seconds = limits::TOOL_TIMEOUT.as_secs();
@@ -42,13 +38,13 @@ pub(super) fn explain(error: CallError<Failure>) -> Failure {
             ),
         )
         .saying(format_args!("I lost the controller and do not know whether that was done. Please check."))
-        .instructing(DO_NOT_REPEAT),
+        .unknown(),
         CallError::Malformed(error) => Failure::new(
             ErrorType::OutcomeUnknown,
             format_args!("The controller's answer cannot be read: {error}. Whether it was done is unknown. It is not sent again"),
         )
         .saying(format_args!("I do not understand the controller's answer, and do not know whether that was done. Please check."))
-        .instructing(DO_NOT_REPEAT),
+        .unknown(),
         CallError::Silent => Failure::new(
             ErrorType::Timeout,
             format_args!(
@@ -57,6 +53,6 @@ pub(super) fn explain(error: CallError<Failure>) -> Failure {
             ),
         )
         .saying(format_args!("The controller took too long, and I do not know whether that was done. Please check."))
-        .instructing(DO_NOT_REPEAT),
+        .unknown(),
     }
 }

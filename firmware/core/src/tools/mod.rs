@@ -1,5 +1,6 @@
 //! The hub's own tools, one file each, and the list of them. `README.md` in this folder is the template for a new one.
 
+mod admission;
 mod controller;
 mod flags;
 
@@ -13,13 +14,14 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use crate::clock::{Clock, Reading};
 use crate::config::Config;
+use crate::home::Home;
 use crate::json::{Value, Writer};
-use crate::link::Port;
+use crate::link::{Method, Port};
 use crate::platform::Platform;
 use crate::questions::Questions;
 use crate::speaker::Speaker;
 use crate::store::{Builtin, Store};
-use crate::tool::{Answer, Failure, Handlers, Success, Tool};
+use crate::tool::{Answer, CallEnding, Caller, ControllerCall, Failure, Handlers, Success, Tool};
 
 pub(crate) use self::datetime::write_now;
 
@@ -46,8 +48,23 @@ pub struct Toolbox<'a, P, S> {
     pub questions: &'a Questions,
     /// The volume.
     pub speaker: &'a Speaker,
+    /// The devices.
+    pub home: &'a Home,
     /// Signalled to restart the hub once the answer is sent.
     pub restart: &'a Signal<NoopRawMutex, ()>,
+    /// Who wants what is done with it.
+    pub caller: Caller<'a>,
+}
+
+impl<'a, P, S> Toolbox<'a, P, S> {
+    /// The same, for another caller.
+    pub const fn on_behalf_of<'b>(&self, caller: Caller<'b>) -> Toolbox<'b, P, S>
+    where
+        'a: 'b,
+    {
+        let Self { config, platform, clock, store, port, questions, speaker, home, restart, .. } = *self;
+        Toolbox { config, platform, clock, store, port, questions, speaker, home, restart, caller }
+    }
 }
 
 impl<P: Platform, S> Toolbox<'_, P, S> {
@@ -100,7 +117,17 @@ macro_rules! declare {
                 compose: impl FnOnce(&mut Writer<'_>) -> Result<(), Failure>,
                 read: impl FnOnce(Answer<'_>) -> T,
             ) -> Result<T, Failure> {
-                self.port.call(compose, read).await.map_err(controller::explain)
+                self.port.call(Method::CallTool, compose, read).await.map_err(controller::explain)
+            }
+
+            type Admitted = admission::Admitted;
+
+            async fn admit(&self, call: &ControllerCall<'_>) -> Result<Self::Admitted, Failure> {
+                admission::admit(self, call).await
+            }
+
+            async fn ended(&self, admitted: Self::Admitted, ending: CallEnding<'_>) {
+                admission::ended(self, admitted, ending).await;
             }
         }
     };
@@ -120,6 +147,8 @@ declare! {
     get_feature_flag (in flags)
     list_feature_flags (in flags)
     get_content
+    home_status
+    undo
     restart_hub
     factory_reset
     ; examples

@@ -1,8 +1,10 @@
 //! A person at a prompt, or one question from a script.
 
 use std::io::{IsTerminal, Write as _};
+use std::pin::pin;
+use std::time::Duration;
 
-use host_sim::caller::{wait_for_controller, watch};
+use host_sim::caller::{ask, wait_for_controller, watch};
 use host_sim::hub::Settings;
 use host_sim::link::Spec;
 use host_sim::network::{BrokerUrl, Network};
@@ -10,7 +12,7 @@ use host_sim::options::Llm;
 use host_sim::options::sim::Options;
 use host_sim::zwave::Home;
 use hub_core::chat::prompts::PROMPTS;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
 use crate::complete::Names;
@@ -126,7 +128,7 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
             },
             _ => {
                 let saying = line::say(network.clone(), settings, options, text);
-                match with_progress(network.clone(), settings, saying).await {
+                match with_progress(network.clone(), settings, &mut input, saying).await {
                     Ok(reply) => {
                         match std::io::stdout().is_terminal() {
                             true => print(&for_terminal(&words(&reply))),
@@ -148,18 +150,73 @@ fn show_example(reply: &str) {
     }
 }
 
-/// Waits for an answer, and meanwhile shows on stderr what the hub does for it.
-async fn with_progress<T>(network: Network, settings: &Settings, answer: impl Future<Output = T>) -> T {
+/// Waits for an answer, and meanwhile shows on stderr what the hub does for it. If the hub asks for approval, the person
+/// decides.
+async fn with_progress<T>(
+    network: Network,
+    settings: &Settings,
+    input: &mut Input,
+    answer: impl Future<Output = T>,
+) -> T {
+    let (sender, mut approvals) = tokio::sync::mpsc::unbounded_channel();
     let showing = async {
-        watch(network, settings, "event/chat", show_progress).await;
+        let see = |event: &[u8]| show_progress(event);
+        let ask = |approval: &[u8]| drop(sender.send(approval.to_vec()));
+        tokio::join!(
+            watch(network.clone(), settings, "event/chat", see),
+            watch(network.clone(), settings, "approval/+", ask),
+        );
         // There is an answer all the same.
-        std::future::pending().await
+        std::future::pending::<()>().await
+    };
+    let answered = async {
+        let mut answer = pin!(answer);
+        loop {
+            let approval = tokio::select! {
+                biased;
+                answer = &mut answer => return answer,
+                Some(approval) = approvals.recv() => approval,
+            };
+            let Some((id, what)) = waiting(&approval) else { continue };
+            eprintln!("  The model wants to {what}. Allow it? yes or no");
+            // A line that is begun is typed to its end, whether the hub still waits for it or not.
+            let (mut typed, mut early) = (pin!(input.line()), None);
+            let typed = loop {
+                tokio::select! {
+                    typed = &mut typed => break typed,
+                    answer = &mut answer, if early.is_none() => early = Some(answer),
+                }
+            };
+            let allow = matches!(typed, Ok(Typed::Line(line)) if is_yes(&line));
+            let decision = json!({ "id": id, "allow": allow }).to_string();
+            let reply = ask(network.clone(), settings, "approve", decision.as_bytes(), DECIDING).await;
+            if reply.is_err() || early.is_some() {
+                eprintln!("  That came too late.");
+            }
+            if let Some(answer) = early {
+                return answer;
+            }
+        }
     };
     tokio::select! {
         biased;
-        answer = answer => answer,
-        never = showing => never,
+        answer = answered => answer,
+        () = showing => unreachable!("it never ends"),
     }
+}
+
+/// How long the hub may take to hear what a person decided.
+const DECIDING: Duration = Duration::from_secs(5);
+
+/// The number of an action that waits for approval in this conversation, and what it is.
+fn waiting(approval: &[u8]) -> Option<(u64, String)> {
+    let approval: Value = serde_json::from_slice(approval).ok()?;
+    let is_ours = approval["state"] == "waiting" && approval["conversation"] == "default";
+    is_ours.then(|| Some((approval["id"].as_u64()?, approval["what"].as_str()?.to_owned())))?
+}
+
+fn is_yes(line: &str) -> bool {
+    ["y", "yes", "allow", "ok"].contains(&line.trim().to_lowercase().as_str())
 }
 
 fn show_progress(event: &[u8]) {

@@ -4,6 +4,7 @@ use crate::conversations::ConversationId;
 use crate::json::{Text, Value, Writer};
 use crate::limits;
 use crate::request::{self, Refusal};
+use crate::tool;
 
 /// Whoever waits for the reply.
 pub(in crate::hub) struct Caller<'a> {
@@ -41,6 +42,12 @@ impl<'a> Caller<'a> {
         let name = self.satellite.and_then(|satellite| satellite.get("id").unwrap_or(satellite).as_text());
         let name = name.and_then(|name| name.decode()).filter(|name: &ConversationId| !name.is_empty());
         name.unwrap_or_else(|| ConversationId::try_from("default").unwrap_or_default())
+    }
+
+    /// The model that talks with the caller.
+    pub(super) fn as_model(&self) -> tool::Caller<'_> {
+        let Self { id, satellite, is_speech, .. } = self;
+        tool::Caller::Model { conversation: id, satellite: *satellite, is_spoken: *is_speech }
     }
 
     /// Writes a reply: what `write` adds, which has to leave room for so many bytes, and what the caller gets back.

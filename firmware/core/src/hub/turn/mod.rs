@@ -20,6 +20,7 @@
 //! [`Conversations`]: crate::conversations::Conversations
 //! [`Questions`]: crate::questions::Questions
 
+mod approval;
 mod begin;
 mod caller;
 pub(super) mod choose_rule;
@@ -63,13 +64,30 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
     reply: &mut [u8],
 ) -> Result<usize, Refusal> {
     let text = caller.read()?;
+    let approvals = &parts.home.approvals;
     let mut said = Said { text, skip: 0 };
     if is_heard {
         let phrases = settings::WAKE_PHRASES.value(&mut *toolbox.store.lock().await, parts.config).await;
         let text = text.decode_into(reply).ok_or(Refusal::LongText("text", limits::REPLY))?;
-        let Some(skip) = wake::addressed(text, &phrases) else { return caller.write_ignored(reply) };
-        said.skip = skip;
+        match wake::addressed(text, &phrases) {
+            Some(skip) => said.skip = skip,
+            // Whoever is asked for approval need not say the phrase again.
+            None if approval::is_answer(text) && approvals.waiting_in(&caller.id).is_some() => {}
+            None => return caller.write_ignored(reply),
+        }
         caller.is_speech = true;
+    }
+    if let Some(waiting) = approvals.waiting_in(&caller.id) {
+        let words = approval::answer(&said, &waiting, &caller.id, parts, toolbox).await;
+        return caller.write(reply, |_, out| match caller.is_speech {
+            true => out.field("text", words.as_str()),
+            false => {
+                out.field("content", words.as_str());
+                out.field("service", "hub");
+                out.key("tool_calls");
+                out.array(|_| {});
+            }
+        });
     }
     let answered = {
         let driving: Pin<&mut dyn Future<Output = _>> = pin!(drive(caller, said, parts, toolbox, reply));
@@ -183,9 +201,10 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
             let mut writer = Writer::new(reply);
             let opened = writer.open();
             let has_begun = Cell::new(false);
+            let toolbox = &self.toolbox.on_behalf_of(self.caller.as_model());
             let running = async {
                 has_begun.set(true);
-                tool::execute(self.parts.registry, self.toolbox, &name, call.arguments(), &mut writer).await
+                tool::execute(self.parts.registry, toolbox, &name, call.arguments(), &mut writer).await
             };
             // In this order, so that nothing begins that is not wanted any more.
             let ended = select3(self.conversation.cancelled(), Timer::at(until), running).await;

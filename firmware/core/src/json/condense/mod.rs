@@ -21,8 +21,21 @@ use self::state::{List, Position, Root, State, StringState};
 use crate::limits;
 use crate::text::{MARK, replace_invalid};
 
-/// Where the list is whose items are handed out: the members of the message that lead to it.
-const LIST: [&str; SHALLOW] = ["result", "tools"];
+/// Where the lists are whose items are handed out: a member of the message, and its members.
+const LISTS_IN: &str = "result";
+
+/// A list whose items are handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemOf {
+    /// The tools of the controller.
+    Tools,
+    /// Its resources.
+    Resources,
+}
+
+impl ItemOf {
+    const ALL: [(&'static str, Self); 2] = [("tools", Self::Tools), ("resources", Self::Resources)];
+}
 
 /// In place of a value that is nested deeper than [`limits::LINE_DEPTH`].
 const TOO_DEEP: &[u8] = b"\"[cut: nested too deep]\"";
@@ -83,6 +96,11 @@ impl Condenser {
         let start = if self.state.list.has_item { self.state.list.start } else { self.length };
         let item = self.kept.get(start..self.length).unwrap_or_default();
         item.strip_prefix(b",").unwrap_or(item)
+    }
+
+    /// Which list the [`item`](Self::item) is of.
+    pub const fn item_of(&self) -> ItemOf {
+        self.state.list.of
     }
 
     /// Replaces what is not UTF-8 by question marks, unless the text is neither an object nor an array: a name in another
@@ -200,7 +218,7 @@ impl Condenser {
     }
 
     fn open(&mut self, byte: u8) {
-        let is_list = byte == b'[' && self.is_at_list();
+        let list = if byte == b'[' { self.list_here() } else { None };
         if self.state.skipped.is_none() {
             if self.state.is_full && self.state.level() >= SHALLOW {
                 // In the reserve, only what leads to short members.
@@ -218,9 +236,9 @@ impl Condenser {
         self.state.objects = self.state.objects << 1 | u64::from(byte == b'{');
         self.state.is_empty = true;
         self.state.position = Position::Between;
-        if is_list {
+        if let Some(of) = list {
             let State { depth, is_cut, .. } = self.state;
-            self.state.list = List { depth, is_cut, ..List::CLOSED };
+            self.state.list = List { depth, is_cut, of, ..List::CLOSED };
         }
     }
 
@@ -330,15 +348,17 @@ impl Condenser {
         }
     }
 
-    /// Whether the array that opens here is the list.
-    fn is_at_list(&self) -> bool {
-        self.state.level() == SHALLOW
+    /// The list that the array which opens here is, if it is one whose items are handed out.
+    fn list_here(&self) -> Option<ItemOf> {
+        let is_possible = self.state.level() == SHALLOW
             && self.state.is_in_object()
             && self.state.skipped.is_none()
-            && self.state.position == Position::Value
-            && self.state.names.iter().zip(LIST).all(|(name, wanted)| {
-                let name = self.kept.get(name.0..name.1).unwrap_or_default();
-                name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")) == Some(wanted.as_bytes())
-            })
+            && self.state.position == Position::Value;
+        let [outer, inner] = self.state.names.map(|(start, end)| {
+            let name = self.kept.get(start..end).unwrap_or_default();
+            name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")).unwrap_or_default()
+        });
+        let mut lists = ItemOf::ALL.into_iter().filter(|_| is_possible && outer == LISTS_IN.as_bytes());
+        lists.find(|(name, _)| inner == name.as_bytes()).map(|(_, of)| of)
     }
 }

@@ -1,6 +1,6 @@
 //! Where in a text the next byte is.
 
-use super::SHALLOW;
+use super::{ItemOf, SHALLOW};
 
 /// Where in the text the next byte is.
 #[derive(Debug)]
@@ -57,11 +57,13 @@ pub(super) struct List {
     pub(super) has_item: bool,
     /// Something was left out of the text, items aside.
     pub(super) is_cut: bool,
+    /// Which one it is.
+    pub(super) of: ItemOf,
 }
 
 impl List {
     pub(super) const CLOSED: Self =
-        Self { depth: 0, start: 0, was_empty: false, has_item: false, is_cut: false };
+        Self { depth: 0, start: 0, was_empty: false, has_item: false, is_cut: false, of: ItemOf::Tools };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use embassy_time::Instant;
 use super::{Client, Phase};
 use crate::json::Value;
 use crate::limits;
+use crate::link::resource::Offer;
 use crate::link::rpc::{self, RpcError};
 use crate::link::status::{Controller, Loss};
 use crate::log::{debug, info, warn};
@@ -68,7 +69,9 @@ impl Client {
             text.map(|text| text.excerpt()).unwrap_or_default()
         };
         self.first_greeting = None;
-        self.controller = Controller { name: text("name"), version: text("version"), ..Controller::UNKNOWN };
+        let offer = Offer::of(result);
+        self.controller =
+            Controller { name: text("name"), version: text("version"), offer, ..Controller::UNKNOWN };
         self.list();
         if !self.is_stateless() {
             self.phase = Phase::Greeted;

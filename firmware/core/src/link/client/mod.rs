@@ -10,6 +10,7 @@ use heapless::String;
 
 use self::greeting::Dialect;
 use self::listing::Listing;
+use super::resource::ResourceNews;
 use super::retries::Retries;
 use super::rpc::{Incoming, Outgoing, RpcError};
 use super::status::{Controller, LinkState, Loss};
@@ -100,6 +101,8 @@ pub enum Reaction<'m> {
     Reply(Outgoing<'m>),
     /// Hand it to the caller of this request, which is not the client's own.
     Answer(Id),
+    /// Tell whoever follows the controller's resources.
+    Watch(ResourceNews<'m>),
 }
 
 /// The largest number of a first request: all that follow are still exact in every JSON reader.
@@ -265,7 +268,7 @@ impl Client {
                 return Reaction::Reply(Outgoing::Pong(id));
             }
             Incoming::Request { id, .. } => return Reaction::Reply(Outgoing::Unknown(id)),
-            Incoming::Notification { method, params } => self.notified(now, &method, params),
+            Incoming::Notification { method, params } => return self.notified(now, &method, params),
             Incoming::Result { id: Some(id), result } => return self.answered(now, id, result, registry),
             Incoming::Result { id: None, .. } => {
                 debug!("controller: an answer without a number of the hub's")
@@ -341,18 +344,21 @@ impl Client {
         now.saturating_duration_since(self.ready_since) >= limits::LINK_HOLD
     }
 
-    fn notified(&mut self, now: Instant, method: &Text<'_>, params: Option<Value<'_>>) {
+    fn notified<'m>(&mut self, now: Instant, method: &Text<'_>, params: Option<Value<'m>>) -> Reaction<'m> {
+        if let Some(news) = ResourceNews::notified(method, params) {
+            return Reaction::Watch(news);
+        }
         if *method == *"notifications/message" {
-            return log_message(params);
+            log_message(params);
         }
-        if *method != *"notifications/tools/list_changed" {
-            return;
+        if *method == *"notifications/tools/list_changed" {
+            match self.phase {
+                Phase::Ready { .. } | Phase::Pinging { .. } => self.list_again(now),
+                // Not asked for yet, or asked for again once this list is complete.
+                _ => self.listing.is_stale = true,
+            }
         }
-        match self.phase {
-            Phase::Ready { .. } | Phase::Pinging { .. } => self.list_again(now),
-            // Not asked for yet, or asked for again once this list is complete.
-            _ => self.listing.is_stale = true,
-        }
+        Reaction::Done
     }
 
     fn answered<'m>(&mut self, now: Instant, id: Id, result: Value<'m>, registry: &Registry) -> Reaction<'m> {

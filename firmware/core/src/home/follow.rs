@@ -1,0 +1,204 @@
+//! Follows the controller's devices: lists them, has their changes notified, and reads those that changed.
+
+use core::convert::Infallible;
+
+use embassy_futures::select::{Either, select};
+use embassy_time::{Timer, with_timeout};
+use heapless::String;
+
+use super::device::{Description, URI};
+use super::table::Flags;
+use super::{DeviceId, Home, Phase, Task};
+use crate::json::{Value, Writer};
+use crate::limits;
+use crate::link::{CallError, Method, Offer, Port};
+use crate::log::{debug, warn};
+use crate::tool::Answer;
+
+/// Nothing can go wrong with what the hub writes here.
+type Asked<T> = Result<T, CallError<Infallible>>;
+
+/// Follows the devices for ever. It asks one thing at a time, so that calls wait for one answer at most.
+pub async fn follow(port: &Port, home: &Home) -> ! {
+    loop {
+        let done = match home.next_task() {
+            Task::Wait => {
+                let is_polled = home.offer.get() == Offer::Resources && home.is_known();
+                let poll = async {
+                    match is_polled {
+                        true => Timer::after(limits::HOME_POLL).await,
+                        false => core::future::pending().await,
+                    }
+                };
+                if let Either::Second(()) = select(home.wake.wait(), poll).await {
+                    home.change(|table| table.set_all(Flags::STALE, true));
+                    home.phase.set(Phase::Unlisted);
+                }
+                true
+            }
+            Task::List => list(port, home).await,
+            Task::Watch(id) => watch(port, home, &id).await,
+            Task::Read(id) => read(port, home, &id).await,
+        };
+        if !done {
+            // The controller is busy, silent or gone.
+            let _ = with_timeout(limits::HOME_RETRY, home.wake.wait()).await;
+        }
+    }
+}
+
+/// Receives the list of devices, page by page. Each arrives by [`Home::hears`]. Returns whether that worked.
+async fn list(port: &Port, home: &Home) -> bool {
+    home.list_begins();
+    let mut cursor: Option<String<{ limits::LINK_CURSOR }>> = None;
+    for _ in 0..limits::HOME_PAGES {
+        let compose = |params: &mut Writer<'_>| {
+            params.object(|params| {
+                if let Some(cursor) = &cursor {
+                    params.field("cursor", cursor.as_str());
+                }
+            });
+            Ok(())
+        };
+        let read = |answer: Answer<'_>| match answer {
+            Answer::Result { result, .. } => {
+                Some(result.get("nextCursor").and_then(|cursor| cursor.as_text()?.decode()))
+            }
+            Answer::Error(_) => None,
+        };
+        match port.call(Method::ListResources, compose, read).await {
+            Ok(Some(Some(next))) => cursor = Some(next),
+            Ok(Some(None)) => {
+                // It may have changed, or the controller may have left, while it came.
+                if home.phase.get() == Phase::Unlisted {
+                    home.list_ends();
+                }
+                return true;
+            }
+            Ok(None) => {
+                warn!("home: the controller does not list its devices");
+                Timer::after(limits::HOME_POLL).await;
+                return false;
+            }
+            unasked => return note("the list of devices", unasked),
+        }
+    }
+    warn!("home: the list of devices goes on too long; the rest is left out");
+    home.list_ends();
+    true
+}
+
+/// Has changes of a device notified. Returns whether it was asked for.
+async fn watch(port: &Port, home: &Home, id: &DeviceId) -> bool {
+    let refused = |answer: Answer<'_>| matches!(answer, Answer::Error(_));
+    match port.call(Method::Subscribe, |params| uri(id, params), refused).await {
+        Ok(is_refused) => {
+            if is_refused {
+                warn!("home: the controller does not notify of changes of {}", id.as_str());
+            }
+            set(home, id, Flags::WATCHED, true);
+            true
+        }
+        unasked => note(id, unasked.map(drop)),
+    }
+}
+
+/// Reads a device. Returns whether it was asked for.
+async fn read(port: &Port, home: &Home, id: &DeviceId) -> bool {
+    // What changes from now on is read again.
+    set(home, id, Flags::STALE, false);
+    let taken =
+        port.call(Method::ReadResource, |params| uri(id, params), |answer| take(home, id, answer)).await;
+    match taken {
+        Ok(_) => true,
+        unasked => {
+            set(home, id, Flags::STALE, true);
+            note(id, unasked)
+        }
+    }
+}
+
+/// Reads a device after a call whose outcome is unknown, and returns how it is now, in words. Waits a little for a
+/// controller that was lost. None if it does not tell.
+pub async fn read_back(port: &Port, home: &Home, id: &DeviceId) -> Option<String<{ limits::OUTCOME_TEXT }>> {
+    let reading = async {
+        loop {
+            let compose = |params: &mut Writer<'_>| uri(id, params);
+            match port.call(Method::ReadResource, compose, |answer| take(home, id, answer)).await {
+                Ok(true) => return home.with(id, |device| crate::text::clip(&format_args!("{device}"))),
+                // It may have restarted, and need a handshake first.
+                Ok(false) | Err(CallError::Absent | CallError::Unsent(_) | CallError::Busy) => {
+                    Timer::after(limits::HOME_RETRY / 4).await;
+                }
+                Err(_) => return None,
+            }
+        }
+    };
+    with_timeout(limits::READ_BACK, reading).await.ok().flatten()
+}
+
+/// Why it is not known what can be done with a device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Unread {
+    /// The controller was not asked, or did not answer.
+    Unasked,
+    /// It does not describe the device.
+    Refused,
+}
+
+/// Reads a device, and calls `look` with what can be done with it: an object with a call for each action.
+pub(crate) async fn read_actions<T>(
+    port: &Port,
+    home: &Home,
+    id: &DeviceId,
+    look: impl FnOnce(Value<'_>) -> T,
+) -> Result<T, Unread> {
+    let read = |answer: Answer<'_>| {
+        let Answer::Result { result, .. } = answer else { return Err(Unread::Refused) };
+        let mut room = [0; limits::DEVICE];
+        let description = Description::read(result, &mut room).ok_or(Unread::Refused)?;
+        home.describe(id, &description);
+        Ok(look(description.actions()))
+    };
+    let compose = |params: &mut Writer<'_>| uri(id, params);
+    port.call(Method::ReadResource, compose, read).await.unwrap_or(Err(Unread::Unasked))
+}
+
+/// Takes the description of a device. Returns whether it is one; otherwise the device stays as it is.
+fn take(home: &Home, id: &DeviceId, answer: Answer<'_>) -> bool {
+    let mut room = [0; limits::DEVICE];
+    let (description, error) = match answer {
+        Answer::Result { result, .. } => (Description::read(result, &mut room), None),
+        Answer::Error(words) => (None, words),
+    };
+    match (&description, error) {
+        (Some(description), _) => home.describe(id, description),
+        (None, Some(words)) => {
+            let words = words.excerpt::<{ limits::QUOTE }>();
+            warn!("home: the controller does not describe {}: {}", id.as_str(), words.as_str());
+        }
+        (None, None) => warn!("home: {} is described in a way that the hub cannot read", id.as_str()),
+    }
+    description.is_some()
+}
+
+fn uri(id: &DeviceId, params: &mut Writer<'_>) -> Result<(), Infallible> {
+    params.object(|params| params.field("uri", format_args!("{URI}{id}")));
+    Ok(())
+}
+
+fn set(home: &Home, id: &DeviceId, flag: Flags, value: bool) {
+    home.change(|table| {
+        if let Some(place) = table.place(id) {
+            table.set(place, flag, value);
+        }
+    });
+}
+
+/// Logs that something was not asked, or not answered.
+fn note<T>(what: &str, asked: Asked<T>) -> bool {
+    if asked.is_err() {
+        debug!("home: the controller did not tell about {}", what);
+    }
+    false
+}

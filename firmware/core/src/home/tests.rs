@@ -1,0 +1,1 @@
+//! The home without a controller.
