@@ -2,11 +2,13 @@
 // difficult. Behaviours that zwave-js's own mock lacks are added here.
 
 import {
-    BatteryCCGet, BatteryCCReport, DoorLockCCOperationSet, SwitchType, ThermostatMode, ThermostatSetpointCCSet,
+    BarrierOperatorCCGet, BarrierOperatorCCReport, BarrierOperatorCCSet, BarrierOperatorCCSignalingCapabilitiesGet,
+    BarrierOperatorCCSignalingCapabilitiesReport, BatteryCCGet, BatteryCCReport, DoorLockCCOperationSet, SwitchType, ThermostatMode, ThermostatSetpointCCSet,
     ThermostatSetpointType, WakeUpCCIntervalCapabilitiesGet, WakeUpCCIntervalCapabilitiesReport, WakeUpCCIntervalGet,
     WakeUpCCIntervalReport,
 } from "@zwave-js/cc";
 import { CommandClasses } from "@zwave-js/core";
+import { Bytes } from "@zwave-js/shared";
 
 const everywhere = [
     CommandClasses.Version,
@@ -72,6 +74,28 @@ const jams = {
     },
 };
 
+/** zwave-js drives barriers and never is one: what a door reads and writes is missing. */
+BarrierOperatorCCSet.from = (raw, context) =>
+    new BarrierOperatorCCSet({ nodeId: context.sourceNodeId, targetState: raw.payload[0] });
+const withPayload = (cc, ...bytes) => Object.assign(cc, { payload: Bytes.from(bytes) });
+export const barrierReport = (nodeId, state) => withPayload(new BarrierOperatorCCReport({ nodeId }), state);
+
+/** A garage door that takes its time, and stops on its way if something is in it. */
+const isGarageDoor = {
+    handleCC(controller, node, cc) {
+        const nodeId = controller.ownNodeId;
+        if (cc instanceof BarrierOperatorCCGet) return answer(barrierReport(nodeId, node.state.get("barrier") ?? 0));
+        if (cc instanceof BarrierOperatorCCSignalingCapabilitiesGet) {
+            return answer(withPayload(new BarrierOperatorCCSignalingCapabilitiesReport({ nodeId }), 0));
+        }
+        if (cc instanceof BarrierOperatorCCSet) {
+            node.state.set("barrier", cc.targetState === 0 ? 252 : 254);
+            setTimeout(() => node.state.set("barrier", node.state.get("blocked") ? 40 : cc.targetState), 2500);
+            return { action: "ok" };
+        }
+    },
+};
+
 export const climate = { temperature: 21.5, humidity: 44, light: 120 };
 const measured = (type) => ({ 1: climate.temperature, 3: climate.light, 5: climate.humidity })[type] ?? 0;
 const multilevelSensor = (...types) => ({
@@ -89,6 +113,7 @@ const siren = { genericDeviceClass: 0x10, specificDeviceClass: 0x05 };
 const multilevelSwitch = { genericDeviceClass: 0x11, specificDeviceClass: 0x01 };
 const motor = { genericDeviceClass: 0x11, specificDeviceClass: 0x06 };
 const lock = { genericDeviceClass: 0x40, specificDeviceClass: 0x03, isListening: false, isFrequentListening: "1000ms" };
+const barrier = { genericDeviceClass: 0x40, specificDeviceClass: 0x07 };
 const thermostat = { genericDeviceClass: 0x08, specificDeviceClass: 0x06 };
 const sensor = { genericDeviceClass: 0x21, specificDeviceClass: 0x01 };
 const alarm = { genericDeviceClass: 0x07, specificDeviceClass: 0x01 };
@@ -214,5 +239,10 @@ export const nodes = [
         // A thing that this program has never heard of.
         id: 15,
         capabilities: { genericDeviceClass: 0x18, specificDeviceClass: 0x01, commandClasses: commandClasses("Wall Controller", "Hall") },
+    },
+    {
+        id: 16,
+        capabilities: { ...barrier, commandClasses: commandClasses("Garage Door", "Garage", CommandClasses["Barrier Operator"]) },
+        behaviors: [isGarageDoor],
     },
 ];

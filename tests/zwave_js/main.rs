@@ -14,9 +14,11 @@ use stack::{Place, Stick};
 use support::process::Running;
 
 const PLANS: &str = r#"{
-    "groups": { "Downstairs": ["Hall Light", "lamp in the hall"] },
-    "scenes": { "Leaving": { "about": "dark and locked", "steps": [
-        { "device": "Downstairs", "action": "off" }, { "device": "Front Door", "action": "lock" } ] } }
+    "groups": { "Downstairs": ["Hall Light", "lamp in the hall"], "Everything": ["Hall Light", "Siren"] },
+    "scenes": { "Coming": { "steps": [{ "device": "Hall Light", "action": "on" }, { "device": "Garage Door", "action": "open" }] },
+        "Leaving": { "about": "dark and locked", "steps": [
+        { "device": "Downstairs", "action": "off" }, { "device": "Front Door", "action": "lock" },
+        { "device": "Garage Door", "action": "close" }, { "device": "Everything", "action": "off" } ] } }
 }"#;
 
 #[test]
@@ -52,11 +54,12 @@ fn a_house_from_its_first_interview_to_a_pulled_stick() {
 
     switching_and_dimming(&mut client);
     the_lock(&mut client, &mut stick);
+    the_garage_door(&mut client, &mut stick);
     the_thermostat(&mut client, &mut stick);
     who_sleeps(&mut client, &mut stick);
     somebody_presses_a_switch(&mut client, &mut stick);
     a_node_dies_and_returns(&mut client, &mut stick);
-    groups_and_scenes(&mut client);
+    groups_and_scenes(&mut client, &mut stick);
     a_client_by_other_hands(&url, &mut stick);
     the_hub(&url);
 
@@ -81,7 +84,7 @@ fn tell(step: &str) {
 fn interview(client: &mut Client, stick: &mut Stick) {
     client.waits("the network", |client| client.hears("list_devices", json!({})).is_ok());
     // The server asks all at once, and node 15 is among the last.
-    for id in ["2-0", "3-0", "4-0", "5-0", "6-0", "7-0", "10-1", "11-0", "12-0", "13-0", "14-0"] {
+    for id in ["2-0", "3-0", "4-0", "5-0", "6-0", "7-0", "10-1", "11-0", "12-0", "13-0", "14-0", "16-0"] {
         client.waits(id, |client| {
             let listed = client.asks("resources/list", json!({})).to_string();
             listed.contains(&format!("home://devices/{id}\"")) && client.reads(id)["kind"] != "unknown"
@@ -107,7 +110,7 @@ fn all_is_listed(client: &mut Client) {
         Thermostat is off, at 21.5 degrees\nNode 7 is at 21.5 degrees, at 44 % humidity, at 120 Lux illuminance\n\
         Stairs Motion is seeing no motion\nRadiator is set to 20 degrees\nPower Strip 1 is off\nPower Strip 2 is off\n\
         Blind is closed\nSiren is off\nWasher Leak is dry\nMood Light is off\n\
-        Wall Controller is of a kind that this controller does not know";
+        Wall Controller is of a kind that this controller does not know\nGarage Door is closed";
     assert_eq!(words, expected);
     let words = client.hears("list_devices", json!({ "room": "study" })).expect("a list");
     assert_eq!(words, "Power Strip 1 is off\nPower Strip 2 is off\nBlind is closed");
@@ -145,6 +148,24 @@ fn the_lock(client: &mut Client, stick: &mut Stick) {
     client.sees("5-0", "the bolt to be free", |lock| lock["state"].get("jammed").is_none());
 }
 
+fn the_garage_door(client: &mut Client, stick: &mut Stick) {
+    tell("a garage door that opens, stops on its way, and closes");
+    let door = client.reads("16-0");
+    assert_eq!(
+        (&door["kind"], &door["state"]),
+        (&json!("cover"), &json!({ "class": "garage", "position": 0 }))
+    );
+    let words = "Garage Door is a garage door; it can open or close";
+    assert_eq!(client.controls("garage door", "stop"), Err(words.into()));
+    assert_eq!(client.controls("garage door", "open"), Ok("Garage Door is now open".into()));
+    assert_eq!(client.reads("16-0")["state"], json!({ "class": "garage", "position": 99 }));
+    stick.happens("blocked 1");
+    let words = "Garage Door took the command, but did not do it: it is stopped on its way, open to 40 of 99";
+    assert_eq!(client.controls("garage door", "close"), Err(words.into()));
+    stick.happens("blocked 0");
+    assert_eq!(client.controls("garage door", "close"), Ok("Garage Door is now closed".into()));
+}
+
 fn the_thermostat(client: &mut Client, stick: &mut Stick) {
     tell("a setpoint that is taken, one that cannot be, and one that falls back");
     let mut set = |arguments: Value| {
@@ -179,6 +200,8 @@ fn somebody_presses_a_switch(client: &mut Client, stick: &mut Stick) {
         ("2-0", "press 2 off", json!({ "on": false })),
         ("8-0", "motion 1", json!({ "class": "motion", "active": true })),
         ("13-0", "leak 1", json!({ "class": "leak", "active": true })),
+        ("16-0", "door 254", json!({ "class": "garage", "moving": true })),
+        ("16-0", "door 255", json!({ "class": "garage", "position": 99 })),
         ("7-0", "temperature 23.5", json!({ "temperature": 23.5, "humidity": 44, "illuminance": 120 })),
     ] {
         client.watches(id);
@@ -202,13 +225,27 @@ fn a_node_dies_and_returns(client: &mut Client, stick: &mut Stick) {
     assert_eq!(client.reads("2-0")["available"], true);
 }
 
-fn groups_and_scenes(client: &mut Client) {
-    tell("a group and a scene");
+fn groups_and_scenes(client: &mut Client, stick: &mut Stick) {
+    tell("groups and scenes, and what they do not do");
     let words = client.controls("downstairs", "on");
     assert_eq!(words, Ok("Hall Light is now on\nLamp is now on".into()));
+    let group = client.reads("group-downstairs");
+    assert_eq!((&group["kind"], &group["members"]), (&json!("group"), &json!(["2-0", "4-0"])));
+    let off = group["actions"]["off"]["arguments"].clone();
+    let words = client.hears("control_zwave_device", off);
+    assert_eq!(words, Ok("Hall Light is now off\nLamp is now off".into()));
+    let words = "Siren is in the group Everything; a siren is switched on by its own name. Nothing was done";
+    assert_eq!(client.controls("everything", "on"), Err(words.into()));
+    stick.happens("door 0");
+    let words =
+        "Garage Door is in the scene Coming; a garage door is opened by its own name. Nothing was done";
+    assert_eq!(client.hears("activate_scene", json!({ "sceneName": "coming" })), Err(words.into()));
+    assert_eq!(client.reads("2-0")["state"]["on"], false, "something was done");
+    stick.happens("door 255");
     let words = client.hears("activate_scene", json!({ "sceneName": "leaving" }));
     assert_eq!(words, Ok("Leaving is set: dark and locked".into()));
     assert_eq!(client.reads("4-0")["state"]["on"], false);
+    assert_eq!(client.reads("16-0")["state"]["position"], 0);
     assert_eq!(client.reads("scene-leaving")["actions"]["activate"]["tool"], "activate_scene");
 }
 
@@ -231,7 +268,7 @@ fn a_client_by_other_hands(url: &str, stick: &mut Stick) {
     assert!(child.wait().expect("its end").success(), "{said:?}");
     assert_eq!(said[0], json!({ "server": "zwave-js", "subscribe": true, "list_changed": true }));
     assert_eq!(said[1], json!({ "tools": 9, "dangerous": ["lock_door"] }));
-    assert_eq!(said[2]["resources"].as_array().map(Vec::len), Some(15), "{}", said[2]);
+    assert_eq!(said[2]["resources"].as_array().map(Vec::len), Some(16), "{}", said[2]);
     assert_eq!(said[4]["read"]["state"]["on"], true, "{}", said[4]);
     assert_eq!(said[5], json!({ "off": "Hall Light is now off", "failed": false }));
 }

@@ -3,7 +3,7 @@
 //   node stick.mjs PORT
 //
 // Lines on stdin let something happen in the house: `press 2 on`, `dead 2`, `alive 2`, `wake 9`, `motion 1`, `leak 1`,
-// `temperature 23.5`, `jam 1`, `stubborn 1`. Each is answered with `ok` or `failed` on stdout.
+// `temperature 23.5`, `jam 1`, `stubborn 1`, `door 254`, `blocked 1`. Each is answered with `ok` or `failed` on stdout.
 
 import net from "node:net";
 import readline from "node:readline";
@@ -16,7 +16,7 @@ import { createAndOpenMockedZWaveSerialPort } from "@zwave-js/serial/mock";
 import { MockController, MockNode, createMockZWaveRequestFrame } from "@zwave-js/testing";
 import { createDefaultMockControllerBehaviors, createDefaultMockNodeBehaviors } from "zwave-js/Testing";
 
-import { climate, nodes } from "./house.mjs";
+import { barrierReport, climate, nodes } from "./house.mjs";
 
 const { serial, port: mockPort } = await createAndOpenMockedZWaveSerialPort();
 const controller = await MockController.create({ homeId: 0x7e570001, ownNodeId: 1, mockPort, serial });
@@ -79,6 +79,11 @@ const happenings = {
         house.get(5).state.set("jammed", isOn === "1");
         await notify(5, 6, isOn === "1" ? 11 : 1, true);
     },
+    door: async (state) => {
+        house.get(16).state.set("barrier", +state);
+        await report(16, barrierReport(nodeId, +state));
+    },
+    blocked: (isOn) => { house.get(16).state.set("blocked", isOn === "1"); },
     stubborn: (isOn) => { house.get(6).state.set("stubborn", isOn === "1"); },
 };
 

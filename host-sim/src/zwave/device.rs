@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::snapshot::{Class, Climate, Presence, Reading, Snapshot, Status};
+use super::snapshot::{Barrier, Class, Climate, Presence, Reading, Snapshot, Status};
 
 /// The number of a node in a Z-Wave network: 1 to 232, and more with Long Range.
 pub type NodeId = u16;
@@ -57,6 +57,8 @@ pub enum DeviceState {
     },
     /// A blind or a curtain, from 0, which is closed, to [`FULL`].
     Cover(u8),
+    /// A garage door is open or not.
+    Garage(bool),
     /// On or off, and loud.
     Siren(bool),
     /// Measures degrees Celsius.
@@ -113,7 +115,7 @@ pub enum Command {
     Lock(bool),
     /// Sets a thermostat's mode, its setpoint, or both.
     Climate(Option<Mode>, Option<f64>),
-    /// Opens a cover, or closes it.
+    /// Opens a cover or garage door, or closes it.
     Open(bool),
     /// Stops a cover that moves.
     Stop,
@@ -186,6 +188,7 @@ impl DeviceState {
             }
             (Self::Cover(_), Open(is_open)) => Self::Cover(if is_open { FULL } else { 0 }),
             (Self::Cover(_), Level(level)) => Self::Cover(level.min(FULL)),
+            (Self::Garage(_), Open(is_open)) => Self::Garage(is_open),
             (Self::Siren(_), Power(on)) => Self::Siren(on),
             (Self::Siren(on), Toggle) => Self::Siren(!on),
             // Commands are done at once, so there is no movement to stop.
@@ -201,6 +204,7 @@ impl DeviceState {
             Self::Motion(seen) => Some(Self::Motion(!seen)),
             Self::Contact(open) => Some(Self::Contact(!open)),
             Self::Cover(position) => Some(Self::Cover(if position == 0 { FULL } else { 0 })),
+            Self::Garage(open) => Some(Self::Garage(!open)),
             Self::Thermostat { .. } | Self::Temperature(_) => None,
             Self::Switch(_) | Self::Dimmer { .. } | Self::Siren(_) => self.after(Command::Toggle).ok(),
         }
@@ -231,6 +235,9 @@ impl DeviceState {
                 (Status::Climate(climate), vec![temperature(measured)])
             }
             Self::Cover(position) => (Status::Cover { position: Some(position), is_moving: false }, vec![]),
+            Self::Garage(open) => {
+                (Status::Garage(Some(if open { Barrier::Open } else { Barrier::Closed })), vec![])
+            }
             Self::Siren(on) => (Status::Siren(Some(on)), vec![]),
             Self::Temperature(celsius) => (Status::Sensor, vec![temperature(celsius)]),
             Self::Motion(seen) => (Status::Binary { class: Class::Motion, is_active: Some(seen) }, vec![]),

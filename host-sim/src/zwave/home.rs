@@ -57,6 +57,13 @@ impl Home {
         Self { gateway, ..self }
     }
 
+    /// With another device.
+    #[must_use]
+    pub fn with_device(self, device: Device) -> Self {
+        self.simulation.add(device);
+        self
+    }
+
     /// The faults of the lines to it.
     pub fn faults(&self) -> &Faults {
         &self.gateway.faults

@@ -26,6 +26,11 @@ impl Spelling {
     pub(super) fn plain(name: &str) -> Self {
         Self { name: name.into(), others: Vec::new() }
     }
+
+    /// Whether that is its own name, and not only the beginning of it or what else fits.
+    pub(super) fn is_called(&self, wanted: &str) -> bool {
+        plain(&self.name) == plain(wanted)
+    }
 }
 
 /// Why nothing was found.

@@ -1,14 +1,14 @@
-//! Devices and scenes as MCP resources: one line of JSON each.
+//! Devices, groups and scenes as MCP resources: one line of JSON each.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::device::FULL;
-use super::plans::Scene;
-use super::run::unique_name;
+use super::device::{Command, FULL};
+use super::plans::{Group, Scene};
+use super::run::{Named, find, named, unique_name};
 use super::snapshot::{Climate, Presence, Snapshot, Status};
 
-/// The URI of a device or scene is its id after this.
+/// The URI of a device, group or scene is its id after this.
 pub(super) const PREFIX: &str = "home://devices/";
 
 /// The MIME type of a resource.
@@ -17,18 +17,91 @@ pub(super) const MIME: &str = "application/json";
 /// How many resources a page of the list has: a hub reads it as one line.
 pub(super) const PAGE: usize = 16;
 
-/// The id of a scene among the devices.
-pub(super) fn scene_id(scene: &Scene) -> String {
-    let lower = scene.name.to_lowercase();
-    let words = lower.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    format!("scene-{}", words.collect::<Vec<_>>().join("-"))
+/// How long a resource may be: a hub reads it as a part of a line.
+const LENGTH: usize = 1024;
+
+/// The kind of a group, with which its id begins.
+pub(super) const GROUP: &str = "group";
+
+/// The ids of groups among the devices, in their order.
+pub(super) fn group_ids(groups: &[Group]) -> Vec<String> {
+    ids(GROUP, groups.iter().map(|group| group.name.as_str()))
+}
+
+/// The ids of scenes among the devices, in their order.
+pub(super) fn scene_ids(scenes: &[Scene]) -> Vec<String> {
+    ids("scene", scenes.iter().map(|scene| scene.name.as_str()))
+}
+
+/// Ids from the words of names; names that differ in nothing that an id can have are numbered.
+fn ids<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut ids: Vec<String> = Vec::new();
+    for name in names {
+        let lower = name.to_lowercase();
+        let words =
+            lower.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        let id = format!("{kind}-{}", words.collect::<Vec<_>>().join("-"));
+        let numbered = (2..).map(|number| format!("{id}-{number}"));
+        let free = std::iter::once(id.clone()).chain(numbered).find(|id| !ids.contains(id));
+        ids.extend(free);
+    }
+    ids
+}
+
+/// A group as JSON, with the devices that it has now; `devices` and `groups` are all there are.
+pub(super) fn group(group: &Group, id: &str, devices: &[Snapshot], groups: &[Group]) -> String {
+    let members: Vec<_> = group.devices.iter().filter_map(|name| find(name, devices).ok()).collect();
+    // A device of the same name would be meant.
+    let is_it = matches!(named(&group.name, devices, groups), Ok(Named::Group(found)) if found == group);
+    let actions = group_actions(&members, if is_it { &group.name } else { id });
+    let mut ids: Vec<&str> = members.iter().map(|device| device.id.as_str()).collect();
+    loop {
+        let mut about = vec![
+            ("id", id.into()),
+            ("name", group.name.as_str().into()),
+            ("kind", GROUP.into()),
+            ("available", true.into()),
+            ("state", json!({})),
+            ("members", json!(ids)),
+        ];
+        if !actions.is_empty() {
+            about.push(("actions", actions.clone().into()));
+        }
+        let text = text(&about);
+        if text.len() < LENGTH || ids.pop().is_none() {
+            return text;
+        }
+    }
+}
+
+/// What can be done with all of these at once: what any of them can do, unless it is refused for another. Covers move only
+/// among themselves. Of a group whose devices are not there yet, it is not known what it cannot do.
+fn group_actions(members: &[&Snapshot], name: &str) -> Map<String, Value> {
+    let is_any = |is_so: &dyn Fn(&Status) -> bool| members.iter().any(|device| is_so(&device.status));
+    let is_offered = |command: Command| {
+        let is_taken = members.is_empty() || is_any(&|status| status.takes(command).is_ok());
+        is_taken && !is_any(&|status| status.needs_its_name(command).is_some())
+    };
+    let are_covers = !members.is_empty() && !is_any(&|status| !matches!(status, Status::Cover { .. }));
+    let offered = if are_covers {
+        [("open", Command::Open(true)), ("close", Command::Open(false))]
+    } else {
+        [("on", Command::Power(true)), ("off", Command::Power(false))]
+    };
+    let offered = offered.into_iter().filter(|(_, command)| is_offered(*command));
+    let mut actions: Map<_, _> =
+        offered.map(|(action, _)| (action.to_owned(), control(name, action))).collect();
+    if is_any(&|status| matches!(status, Status::Light { .. })) {
+        actions.insert("level".into(), level(name));
+    }
+    actions
 }
 
 /// A scene as JSON.
-pub(super) fn scene(scene: &Scene) -> String {
+pub(super) fn scene(scene: &Scene, id: &str) -> String {
     let activate = json!({ "tool": "activate_scene", "arguments": { "sceneName": scene.name } });
     text(&[
-        ("id", scene_id(scene).into()),
+        ("id", id.into()),
         ("name", scene.name.as_str().into()),
         ("kind", "scene".into()),
         ("available", true.into()),
@@ -44,8 +117,8 @@ fn text(members: &[(&str, Value)]) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// A device as JSON; `devices` are all there are, for names that two of them share.
-pub(super) fn device(device: &Snapshot, devices: &[Snapshot]) -> String {
+/// A device as JSON; `devices` and `groups` are all there are, for names that two of them share.
+pub(super) fn device(device: &Snapshot, devices: &[Snapshot], groups: &[Group]) -> String {
     let Snapshot { id, name, room, battery, presence, changed, .. } = device;
     let mut about = Vec::new();
     let mut put = |key: &'static str, value: Value| about.push((key, value));
@@ -70,7 +143,7 @@ pub(super) fn device(device: &Snapshot, devices: &[Snapshot]) -> String {
     if let Some(time) = changed.and_then(|seconds| Timestamp::from_second(seconds).ok()) {
         put("changed", time.to_string().into());
     }
-    let actions = actions(device, &unique_name(device, devices));
+    let actions = actions(device, &unique_name(device, devices, groups));
     if !actions.is_empty() {
         put("actions", actions.into());
     }
@@ -84,7 +157,7 @@ const fn kind(status: &Status) -> &'static str {
         Status::Light { .. } => "light",
         Status::Lock { .. } => "lock",
         Status::Climate(_) => "climate",
-        Status::Cover { .. } => "cover",
+        Status::Cover { .. } | Status::Garage(_) => "cover",
         Status::Siren(_) => "siren",
         Status::Sensor => "sensor",
         Status::Binary { .. } => "binary_sensor",
@@ -94,12 +167,7 @@ const fn kind(status: &Status) -> &'static str {
 
 /// What can be done with a device, and by which call.
 fn actions(device: &Snapshot, name: &str) -> Map<String, Value> {
-    let control =
-        |action: &str| call("control_zwave_device", json!({ "deviceName": name, "action": action }));
-    let level = || {
-        let value = json!({ "argument": "level", "type": "integer", "minimum": 0, "maximum": FULL });
-        with(control("set_level"), value)
-    };
+    let control = |action: &str| control(name, action);
     let mut actions = Map::new();
     let mut put = |key: &str, value: Value| {
         actions.insert(key.into(), value);
@@ -112,7 +180,7 @@ fn actions(device: &Snapshot, name: &str) -> Map<String, Value> {
         Status::Light { has_color, .. } => {
             put("on", control("on"));
             put("off", control("off"));
-            put("level", level());
+            put("level", level(name));
             if *has_color {
                 put("color", with(control("set_color"), json!({ "argument": "color", "type": "string" })));
             }
@@ -139,11 +207,25 @@ fn actions(device: &Snapshot, name: &str) -> Map<String, Value> {
             for action in ["open", "close", "stop"] {
                 put(action, control(action));
             }
-            put("position", level());
+            put("position", level(name));
+        }
+        Status::Garage(_) => {
+            for action in ["open", "close"] {
+                put(action, control(action));
+            }
         }
         Status::Sensor | Status::Binary { .. } | Status::Unknown => {}
     }
     actions
+}
+
+fn control(name: &str, action: &str) -> Value {
+    call("control_zwave_device", json!({ "deviceName": name, "action": action }))
+}
+
+fn level(name: &str) -> Value {
+    let value = json!({ "argument": "level", "type": "integer", "minimum": 0, "maximum": FULL });
+    with(control(name, "set_level"), value)
 }
 
 fn call(tool: &str, arguments: Value) -> Value {

@@ -10,7 +10,8 @@ use tokio::task::JoinSet;
 use super::controller::{Controller, Outcome};
 use super::device::{Command, Mode, NodeId};
 use super::names::{self, Spelling};
-use super::plans::Plans;
+use super::plans::{Group, Plans};
+use super::resource::group_ids;
 use super::snapshot::{Presence, Snapshot};
 
 /// The result of a tool: words for a person, and where it helps, data.
@@ -73,26 +74,15 @@ impl Toolbox<'_> {
 
     async fn control(&self, name: &str, command: Command) -> Result<Answer, String> {
         let devices = self.controller.devices();
-        match find(name, &devices) {
-            Ok(device) => self.command(device, command).await,
-            Err(error) => {
-                let named = self.group(name, &devices)?;
-                let members = named.ok_or(error)?;
-                let pairs = members.into_iter().map(|device| (device, command)).collect();
+        match named(name, &devices, &self.plans.groups)? {
+            Named::Device(device) => self.command(device, command).await,
+            Named::Group(group) => {
+                let members = members(group, &devices)?;
+                let pairs: Vec<_> = members.into_iter().map(|device| (device, command)).collect();
+                check(&pairs, &format!("the group {}", group.name))?;
                 self.command_all(pairs).await.map_err(|(error, _)| error)
             }
         }
-    }
-
-    /// The devices of the group with this name; None if there is no such group.
-    fn group<'a>(&self, name: &str, devices: &'a [Snapshot]) -> Result<Option<Vec<&'a Snapshot>>, String> {
-        let groups = &self.plans.groups;
-        let spellings: Vec<_> = groups.iter().map(|group| Spelling::plain(&group.name)).collect();
-        let Ok(index) = names::find(name, &spellings) else { return Ok(None) };
-        let group = &groups[index];
-        let members = group.devices.iter().map(|device| find(device, devices));
-        let members = members.collect::<Result<_, _>>();
-        members.map(Some).map_err(|error| format!("In the group {}: {error}", group.name))
     }
 
     /// Sends a command to the device with this name, or to the only one of its kind.
@@ -218,15 +208,15 @@ impl Toolbox<'_> {
         let devices = self.controller.devices();
         let mut pairs = Vec::new();
         for (name, command) in &scene.steps {
-            match find(name, &devices) {
-                Ok(device) => pairs.push((device, *command)),
-                Err(error) => {
-                    let members = self.group(name, &devices)?;
-                    let members = members.ok_or_else(|| format!("In the scene {}: {error}", scene.name))?;
-                    pairs.extend(members.into_iter().map(|device| (device, *command)));
+            let named = named(name, &devices, &self.plans.groups);
+            match named.map_err(|error| format!("In the scene {}: {error}", scene.name))? {
+                Named::Device(device) => pairs.push((device, *command)),
+                Named::Group(group) => {
+                    pairs.extend(members(group, &devices)?.into_iter().map(|device| (device, *command)));
                 }
             }
         }
+        check(&pairs, &format!("the scene {}", scene.name))?;
         match self.command_all(pairs).await {
             Ok(_) => Ok(Answer { words: format!("{} is set: {}", scene.name, scene.about), data: None }),
             Err((words, true)) => Err(format!("{} was not set:\n{words}", scene.name)),
@@ -269,6 +259,51 @@ impl Toolbox<'_> {
             data: Some(json!({ "nodeId": node, "milliseconds": time as u64 })),
         })
     }
+}
+
+/// Refuses commands that a device takes only by its own name, before any of them is sent. They are together in `place`.
+fn check(pairs: &[(&Snapshot, Command)], place: &str) -> Result<(), String> {
+    let mut refused =
+        pairs.iter().filter_map(|(device, command)| Some((device, device.status.needs_its_name(*command)?)));
+    match refused.next() {
+        Some((device, why)) => Err(format!("{} is in {place}; {why}. Nothing was done", device.name)),
+        None => Ok(()),
+    }
+}
+
+/// What a name stands for.
+#[derive(Debug)]
+pub(super) enum Named<'a> {
+    Device(&'a Snapshot),
+    Group(&'a Group),
+}
+
+/// The device or group with this id or name, or a question or an error that suggests others. A group by its own name comes
+/// before a device that the name merely fits: what a hub takes for the group must not drive a device.
+pub(super) fn named<'a>(
+    name: &str,
+    devices: &'a [Snapshot],
+    groups: &'a [Group],
+) -> Result<Named<'a>, String> {
+    if let Some(index) = group_ids(groups).iter().position(|id| id == name.trim()) {
+        return Ok(Named::Group(&groups[index]));
+    }
+    let is_device = |device: &Snapshot| device.id == name.trim() || spelling(device).is_called(name);
+    let spellings: Vec<_> = groups.iter().map(|group| Spelling::plain(&group.name)).collect();
+    match (find(name, devices), names::find(name, &spellings)) {
+        (Ok(device), Ok(index)) if spellings[index].is_called(name) && !is_device(device) => {
+            Ok(Named::Group(&groups[index]))
+        }
+        (Ok(device), _) => Ok(Named::Device(device)),
+        (Err(_), Ok(index)) => Ok(Named::Group(&groups[index])),
+        (Err(error), Err(_)) => Err(error),
+    }
+}
+
+/// The devices of a group. The error says which is not found.
+fn members<'a>(group: &Group, devices: &'a [Snapshot]) -> Result<Vec<&'a Snapshot>, String> {
+    let members = group.devices.iter().map(|device| find(device, devices)).collect::<Result<_, _>>();
+    members.map_err(|error| format!("In the group {}: {error}", group.name))
 }
 
 /// The device with this id or name, or a question or an error that suggests others.
@@ -321,11 +356,12 @@ fn twins(device: &Snapshot, devices: &[Snapshot]) -> Twins {
     }
 }
 
-/// A name that no other device answers to: its own, or with its room, or its id.
-pub(super) fn unique_name(device: &Snapshot, devices: &[Snapshot]) -> String {
+/// A name that no other device or group answers to: its own, or with its room, or its id.
+pub(super) fn unique_name(device: &Snapshot, devices: &[Snapshot], groups: &[Group]) -> String {
     let Snapshot { id, name, room, .. } = device;
     let spellings = [name.clone(), format!("{name} ({room})")];
-    let is_it = |name: &String| find(name, devices).is_ok_and(|found| found.id == *id);
+    let is_it =
+        |name: &String| matches!(named(name, devices, groups), Ok(Named::Device(found)) if found.id == *id);
     spellings.into_iter().find(is_it).unwrap_or_else(|| id.clone())
 }
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::gateway::Gateway;
+use super::plans::Plans;
 use super::record::Fate;
 use super::updates::{self, Watched};
 use super::{arguments, resource, tools};
@@ -60,23 +61,31 @@ impl Server {
         }
     }
 
-    /// The id and name of each resource, devices first.
+    /// The id and name of each resource: devices, then groups, then scenes.
     fn resources(&self) -> Vec<(String, String)> {
+        let Plans { groups, scenes } = &*self.gateway.plans;
         let devices = self.gateway.controller.devices().into_iter().map(|device| (device.id, device.name));
-        let scenes = self.gateway.plans.scenes.iter();
-        devices.chain(scenes.map(|scene| (resource::scene_id(scene), scene.name.clone()))).collect()
+        let names = groups.iter().map(|group| group.name.clone());
+        let groups = resource::group_ids(groups).into_iter().zip(names);
+        let names = scenes.iter().map(|scene| scene.name.clone());
+        let scenes = resource::scene_ids(scenes).into_iter().zip(names);
+        devices.chain(groups).chain(scenes).collect()
     }
 
     /// The resource with this URI as JSON.
     fn resource(&self, uri: &str) -> Option<String> {
         let id = uri.strip_prefix(resource::PREFIX)?;
-        let (controller, plans) = (&self.gateway.controller, &self.gateway.plans);
-        let devices = controller.devices();
+        let Plans { groups, scenes } = &*self.gateway.plans;
+        let devices = self.gateway.controller.devices();
         if let Some(device) = devices.iter().find(|device| device.id == id) {
-            return Some(resource::device(device, &devices));
+            return Some(resource::device(device, &devices, groups));
         }
-        let scene = plans.scenes.iter().find(|scene| resource::scene_id(scene) == id)?;
-        Some(resource::scene(scene))
+        let is_it = |other: &String| other == id;
+        if let Some(index) = resource::group_ids(groups).iter().position(is_it) {
+            return Some(resource::group(&groups[index], id, &devices, groups));
+        }
+        let index = resource::scene_ids(scenes).iter().position(is_it)?;
+        Some(resource::scene(&scenes[index], id))
     }
 }
 

@@ -41,6 +41,12 @@ impl Simulation {
         self.devices.lock().expect("no holder panics")
     }
 
+    /// Adds a device, and tells those who watch.
+    pub(super) fn add(&self, device: Device) {
+        self.all().push(device);
+        let _ = self.changes.send(Change::List);
+    }
+
     /// Changes a device, and tells those who watch. None if there is no such node.
     pub(super) fn change(
         &self,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-use super::device::{Command, Mode, NodeId};
+use super::device::{Command, FULL, Mode, NodeId};
 
 /// The kinds of devices, as `list_devices` has them.
 pub(super) const KINDS: [&str; 16] = [
@@ -78,10 +78,12 @@ pub(super) enum Status {
     },
     Climate(Climate),
     Cover {
-        /// 0 is closed, [`FULL`](super::FULL) is open.
+        /// 0 is closed, [`FULL`] is open.
         position: Option<u8>,
         is_moving: bool,
     },
+    /// A garage door or a gate, which people come in by.
+    Garage(Option<Barrier>),
     Siren(Option<bool>),
     /// Its readings are all there is.
     Sensor,
@@ -101,6 +103,17 @@ pub(super) struct Climate {
     pub(super) setpoint: Option<f64>,
     pub(super) bounds: (f64, f64),
     pub(super) unit: String,
+}
+
+/// Where a garage door is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Barrier {
+    Closed,
+    Closing,
+    /// On its way, and at which position if it knows that.
+    Stopped(Option<u8>),
+    Opening,
+    Open,
 }
 
 /// What a binary sensor watches.
@@ -123,6 +136,30 @@ pub(super) struct Reading {
     pub(super) name: String,
     pub(super) value: f64,
     pub(super) unit: String,
+}
+
+impl Barrier {
+    /// As a cover has it; None where it does not know it.
+    const fn position(self) -> Option<u8> {
+        match self {
+            Self::Closed => Some(0),
+            Self::Open => Some(FULL),
+            Self::Stopped(position) => position,
+            Self::Closing | Self::Opening => None,
+        }
+    }
+
+    /// Its state in words, after "is".
+    fn words(self) -> String {
+        match self {
+            Self::Closed => "closed".into(),
+            Self::Closing => "closing".into(),
+            Self::Stopped(None) => "stopped on its way".into(),
+            Self::Stopped(Some(position)) => format!("stopped on its way, open to {position} of {FULL}"),
+            Self::Opening => "opening".into(),
+            Self::Open => "open".into(),
+        }
+    }
 }
 
 impl Class {
@@ -192,6 +229,7 @@ impl Status {
             (Self::Switch(_) | Self::Light { .. } | Self::Siren(_), Power(_) | Toggle)
             | (Self::Light { .. }, Level(_) | Color(_))
             | (Self::Cover { .. }, Open(_) | Stop | Level(_))
+            | (Self::Garage(_), Open(_))
             | (Self::Lock { .. }, Lock(_))
             | (Self::Climate(_), Climate(..)) => Ok(()),
             (Self::Switch(_), Level(_)) => Err("is a switch and has no level; it can be on or off"),
@@ -203,8 +241,23 @@ impl Status {
             (_, Lock(_)) => Err("is not a lock"),
             (_, Climate(..)) => Err("is not a thermostat"),
             (Self::Cover { .. }, _) => Err("is a cover; it can open, close, stop, or be set to a level"),
+            (Self::Garage(_), _) => Err("is a garage door; it can open or close"),
             (_, Open(_) | Stop) => Err("is not a cover"),
             (_, Color(_)) => Err("has no colour"),
+        }
+    }
+
+    /// Why a group or a scene may not command this. A hub asks a person before such a device lets somebody in or sounds, and
+    /// sees what it asks about only if the device is called by its own name.
+    pub(super) const fn needs_its_name(&self, command: Command) -> Option<&'static str> {
+        match (self, command) {
+            (Self::Lock { .. }, Command::Lock(false)) => Some("a lock is unlocked by its own name"),
+            (Self::Garage(_), Command::Open(true)) => Some("a garage door is opened by its own name"),
+            // What is toggled may be off by now, whatever it said last.
+            (Self::Siren(_), Command::Power(true) | Command::Toggle) => {
+                Some("a siren is switched on by its own name")
+            }
+            _ => None,
         }
     }
 
@@ -221,6 +274,14 @@ impl Status {
             Self::Climate(climate) => json!({ "mode": climate.mode, "setpoint": climate.setpoint }),
             Self::Cover { position, is_moving } => {
                 json!({ "position": position, "moving": is_moving.then_some(true) })
+            }
+            Self::Garage(barrier) => {
+                let is_moving = matches!(barrier, Some(Barrier::Closing | Barrier::Opening));
+                let is_stopped = matches!(barrier, Some(Barrier::Stopped(_)));
+                json!({
+                    "class": "garage", "position": barrier.and_then(Barrier::position),
+                    "moving": is_moving.then_some(true), "stopped": is_stopped.then_some(true),
+                })
             }
             Self::Binary { class, is_active } => json!({ "class": class.word(), "active": is_active }),
             Self::Sensor | Self::Unknown => json!({}),
@@ -240,7 +301,7 @@ impl Snapshot {
             Status::Light { .. } => "dimmer",
             Status::Lock { .. } => "lock",
             Status::Climate(_) => "thermostat",
-            Status::Cover { .. } => "cover",
+            Status::Cover { .. } | Status::Garage(_) => "cover",
             Status::Siren(_) => "siren",
             Status::Sensor if self.reading("temperature").is_some() => "temperature_sensor",
             Status::Sensor => "sensor",
@@ -334,10 +395,11 @@ impl Snapshot {
                 words.push(format!("moving, at {position} of 99"));
             }
             Status::Cover { position: Some(0), .. } => words.push("closed".into()),
-            Status::Cover { position: Some(position), .. } if *position >= super::FULL => {
+            Status::Cover { position: Some(position), .. } if *position >= FULL => {
                 words.push("open".into());
             }
             Status::Cover { position: Some(position), .. } => words.push(format!("open to {position} of 99")),
+            Status::Garage(barrier) => words.push(barrier.map_or_else(unknown, Barrier::words)),
             Status::Binary { class, is_active } => {
                 words.push(is_active.map_or_else(unknown, |is_active| class.words(is_active).into()));
             }

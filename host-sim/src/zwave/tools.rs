@@ -17,7 +17,7 @@ pub(super) fn all(bounds: Bounds) -> Vec<Tool> {
     vec![
         tool(
             "control_zwave_device",
-            "Switches a switch, light or siren on or off, sets a light's level or colour, or moves a cover.",
+            "Switches a switch, light or siren on or off, sets a light's level or colour, or moves a cover or garage door.",
             json!({
                 "deviceName": {
                     "type": "string", "minLength": 1,

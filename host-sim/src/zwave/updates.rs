@@ -10,7 +10,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use super::controller::Change;
-use super::resource::PREFIX;
+use super::resource::{GROUP, PREFIX};
 
 /// How many resources a session can watch.
 const MOST: usize = 4096;
@@ -78,6 +78,11 @@ pub(super) async fn forward(mut changes: Receiver<Change>, peer: Peer<RoleServer
             }
         }
         let watched = watched.all();
+        if news.is_list {
+            // Which devices a group has, and what they can do, hangs on the list.
+            let group = format!("{PREFIX}{GROUP}-");
+            news.uris.extend(watched.iter().filter(|uri| uri.starts_with(&group)).cloned());
+        }
         if news.is_list && peer.notify_resource_list_changed().await.is_err() {
             return std::future::pending().await;
         }

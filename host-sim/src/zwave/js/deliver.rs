@@ -189,11 +189,11 @@ impl Delivery<'_> {
             self.await_report(write, changes, Instant::now() + REPORT).await;
             return Ok(Fate::Done);
         }
-        let is_cover = matches!(self.device.status, Status::Cover { .. });
+        let is_cover = matches!(self.device.status, Status::Cover { .. } | Status::Garage(_));
         let patience = if is_cover { WHOLE } else { write.patience };
         let end = (Instant::now() + patience).min(self.until);
         sleep(BREATH).await;
-        loop {
+        let last = loop {
             let question = json!({
                 "command": "node.poll_value", "nodeId": self.device.node, "valueId": write.value_id(write.seen),
             });
@@ -202,6 +202,7 @@ impl Delivery<'_> {
                     self.await_report(write, changes, Instant::now() + BREATH).await;
                     return Ok(Fate::Done);
                 }
+                Ok(Ok(answer)) if Instant::now() + ASK_AGAIN > end => break answer,
                 Ok(Ok(_)) => {}
                 Ok(Err(failure)) => {
                     let why = self.explain(failure, changes).await;
@@ -209,13 +210,15 @@ impl Delivery<'_> {
                 }
                 Err(_) => return Err(format!("{name} was told, but does not say whether it did it")),
             }
-            if Instant::now() + ASK_AGAIN > end {
-                break;
-            }
             sleep(ASK_AGAIN).await;
-        }
+        };
         let now = self.now();
-        if is_cover && now.as_ref().map(Snapshot::state) != start.as_ref().map(Snapshot::state) {
+        let is_moving = match &write.under_way {
+            // It may have begun, and then stopped or turned back.
+            Some(under_way) => last["value"] == *under_way,
+            None => is_cover && now.as_ref().map(Snapshot::state) != start.as_ref().map(Snapshot::state),
+        };
+        if is_moving {
             return Ok(Fate::Moving);
         }
         let words = now.map(|now| now.words()).unwrap_or_default();

@@ -17,6 +17,7 @@ pub(super) mod class {
     pub(in super::super) const THERMOSTAT_MODE: u16 = 64;
     pub(in super::super) const THERMOSTAT_SETPOINT: u16 = 67;
     pub(in super::super) const DOOR_LOCK: u16 = 98;
+    pub(in super::super) const BARRIER_OPERATOR: u16 = 102;
     pub(in super::super) const WINDOW_COVERING: u16 = 106;
     pub(in super::super) const NOTIFICATION: u16 = 113;
     pub(in super::super) const NAMING: u16 = 119;
@@ -24,7 +25,7 @@ pub(super) mod class {
     pub(in super::super) const BATTERY: u16 = 128;
 
     /// Those that devices are made of; the rest, which is most of what a server tells, is not kept.
-    pub(super) const KEPT: [u16; 13] = [
+    pub(super) const KEPT: [u16; 14] = [
         BINARY_SWITCH,
         MULTILEVEL_SWITCH,
         BINARY_SENSOR,
@@ -34,6 +35,7 @@ pub(super) mod class {
         THERMOSTAT_MODE,
         THERMOSTAT_SETPOINT,
         DOOR_LOCK,
+        BARRIER_OPERATOR,
         WINDOW_COVERING,
         NOTIFICATION,
         SOUND_SWITCH,

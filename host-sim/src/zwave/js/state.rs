@@ -223,10 +223,14 @@ impl Shared {
         };
         let Some(node) = change(node).filter(|_| has_room) else { return };
         let mut devices = view::snapshots(&node);
-        let names = |devices: &[Snapshot]| -> Vec<(String, String)> {
-            devices.iter().map(|device| (device.id.clone(), device.name.clone())).collect()
+        // Room and kind with them: a group finds its devices by the one, and can do what the other can.
+        let listed = |devices: &[Snapshot]| -> Vec<(String, String, String, &'static str)> {
+            let entry = |device: &Snapshot| {
+                (device.id.clone(), device.name.clone(), device.room.clone(), device.kind())
+            };
+            devices.iter().map(entry).collect()
         };
-        let is_listed_anew = names(&former) != names(&devices);
+        let is_listed_anew = listed(&former) != listed(&devices);
         let mut changed = Vec::new();
         for device in &mut devices {
             let before = former.iter().find(|before| before.id == device.id);

@@ -59,6 +59,23 @@ fn a_window_covering_moves_by_its_position() {
 }
 
 #[test]
+fn a_barrier_is_driven_as_nothing_else() {
+    let state = |number: i64| value(102, "currentState", Value::Null, json!(number), json!({}));
+    let switched = value(37, "currentValue", Value::Null, json!(true), json!({}));
+    let moved = value(38, "currentValue", Value::Null, json!(50), json!({}));
+    let door = node(0x40, 0x07, &[state(252), switched, moved]);
+    assert_eq!((the_device(&door).kind(), the_device(&door).words()), ("cover", "closing".into()));
+    let id = json!({ "commandClass": 102, "endpoint": 0, "property": "targetState" });
+    assert_eq!(wrote(&door, Command::Open(true)), (id.clone(), json!(255)));
+    assert_eq!(wrote(&door, Command::Open(false)), (id, json!(0)));
+    for command in [Command::Power(true), Command::Toggle, Command::Level(50), Command::Stop] {
+        assert!(the_device(&door).status.takes(command).is_err(), "{command:?}");
+        assert!(writes(&door, &the_device(&door), command).is_err(), "{command:?}");
+    }
+    assert_eq!(the_device(&node(0x40, 0x07, &[state(-1)])).words(), "not telling how it stands");
+}
+
+#[test]
 fn a_siren_sounds_its_tone_and_a_plug_meters() {
     let siren = node(0x10, 0x05, &[value(121, "toneId", Value::Null, json!(0), json!({}))]);
     assert_eq!((the_device(&siren).kind(), the_device(&siren).words()), ("siren", "off".into()));
@@ -124,7 +141,7 @@ fn whatever_a_node_is_nothing_breaks_and_every_line_is_short() {
         let Some(node) = Node::parse(&told) else { continue };
         let devices = snapshots(&node);
         for device in &devices {
-            let text = resource::device(device, &devices);
+            let text = resource::device(device, &devices, &[]);
             assert!(text.len() < 1024, "{text}");
             for command in
                 [Command::Power(true), Command::Toggle, Command::Level(9), Command::Stop, Command::Lock(true)]

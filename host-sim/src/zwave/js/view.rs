@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::device::{FULL, Mode};
-use super::super::snapshot::{Class, Climate, Presence, Reading, Snapshot, Status};
+use super::super::snapshot::{Barrier, Class, Climate, Presence, Reading, Snapshot, Status};
 use super::node::{Entry, Node, NodeStatus, class};
 
 /// Most readings that a device tells: it has to fit into a line.
@@ -19,6 +19,11 @@ const SIREN: (u64, u64) = (0x10, 0x05);
 
 /// Of the notification "Lock state".
 const JAMMED: i64 = 11;
+
+/// States of a barrier, beside 0, which is closed, and 255, which is open.
+pub(super) const CLOSING: u64 = 252;
+const STOPPED: u64 = 253;
+pub(super) const OPENING: u64 = 254;
 
 /// The devices of a node, none if it is the controller itself.
 pub(super) fn snapshots(node: &Node) -> Vec<Snapshot> {
@@ -79,6 +84,10 @@ fn status(node: &Node, endpoint: u16) -> Status {
             is_jammed: state.as_i64() == Some(JAMMED),
         };
     }
+    // Before all that moves or switches: it must not be driven as anything else.
+    if has(class::BARRIER_OPERATOR) {
+        return Status::Garage(barrier(node, endpoint));
+    }
     if has(class::THERMOSTAT_MODE) || has(class::THERMOSTAT_SETPOINT) {
         return Status::Climate(climate(node, endpoint));
     }
@@ -115,6 +124,20 @@ const fn cover(position: Option<u8>, target: Option<u8>) -> Status {
         _ => false,
     };
     Status::Cover { position, is_moving }
+}
+
+/// Where a garage door is. Its position tells more only where it stopped: it is not known on the way, and old after a
+/// command that the device has confirmed.
+fn barrier(node: &Node, endpoint: u16) -> Option<Barrier> {
+    let value = |property: &str| node.value(class::BARRIER_OPERATOR, endpoint, property, "");
+    match value("currentState").as_u64()? {
+        0 => Some(Barrier::Closed),
+        CLOSING => Some(Barrier::Closing),
+        STOPPED => Some(Barrier::Stopped(level(value("position")).filter(|position| *position > 0))),
+        OPENING => Some(Barrier::Opening),
+        255 => Some(Barrier::Open),
+        _ => None,
+    }
 }
 
 /// The property key of a window covering's position. Odd ones are positions, even ones only move.

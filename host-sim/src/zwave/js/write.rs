@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::device::{Command, FULL};
 use super::super::snapshot::{Snapshot, Status};
 use super::node::{Node, class};
-use super::view::{bounds, mode_number, position_key, setpoint_key};
+use super::view::{CLOSING, OPENING, bounds, mode_number, position_key, setpoint_key};
 
 /// How long a device that moves may take to say so, after it was told only by radio.
 const RAMP: Duration = Duration::from_secs(8);
@@ -29,6 +29,8 @@ pub(super) struct Write {
     /// The property that tells how the device stands.
     pub(super) seen: &'static str,
     pub(super) expected: Expected,
+    /// What that property is on the way there, if the device tells it.
+    pub(super) under_way: Option<Value>,
     /// How long it may take until the device says so.
     pub(super) patience: Duration,
     /// Whether the device can be asked for it.
@@ -68,6 +70,7 @@ impl Write {
             property_key: String::new(),
             seen: property,
             expected: Expected::Exactly(value.clone()),
+            under_way: None,
             value,
             patience: PROMPT,
             can_ask: true,
@@ -142,6 +145,11 @@ pub(super) fn writes(node: &Node, device: &Snapshot, command: Command) -> Result
             let is_there = |name: &&&str| node.find(like.class, endpoint, name, &like.property_key).is_some();
             let property = MOVES.iter().find(is_there).ok_or("cannot be stopped")?;
             Write { property, value: false.into(), expected: Expected::Anything, ..like }
+        }
+        (Status::Garage(_), Command::Open(is_open)) => {
+            let (target, under_way) = if is_open { (255, OPENING) } else { (0, CLOSING) };
+            let write = Write::new(class::BARRIER_OPERATOR, endpoint, "targetState", target.into());
+            Write { patience: RAMP, under_way: Some(under_way.into()), ..write.seen_in("currentState") }
         }
         (Status::Siren(_), Command::Power(on)) if node.has_class(class::SOUND_SWITCH, endpoint) => {
             // 255 is the tone that the siren is set to.

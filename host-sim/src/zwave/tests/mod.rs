@@ -3,6 +3,8 @@
 mod client;
 mod fake;
 mod faults;
+mod garage;
+mod groups;
 mod home;
 mod hostile;
 mod network;

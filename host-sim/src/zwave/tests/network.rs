@@ -13,21 +13,21 @@ use crate::zwave::{Plans, js};
 const CONTROL: &str = "control_zwave_device";
 
 /// A client of the network of this server, once its devices are there.
-async fn client(fake: &Fake) -> Client {
+pub(super) async fn client(fake: &Fake) -> Client {
     let mut client = Client::at(&js::connect(&fake.url, Plans::default()));
     client.greets().await;
     is_ready(&mut client).await;
     client
 }
 
-async fn is_ready(client: &mut Client) {
+pub(super) async fn is_ready(client: &mut Client) {
     while client.hears("list_devices", json!({})).await.is_err() {
         sleep(Duration::from_millis(10)).await;
     }
 }
 
 /// A server that answers writes like this, and tells `value` when it is asked for one.
-async fn server(result: Value, after: Vec<Value>, value: Value) -> Fake {
+pub(super) async fn server(result: Value, after: Vec<Value>, value: Value) -> Fake {
     Fake::with(move |command| match command["command"].as_str() {
         Some("node.poll_value") => (json!({ "success": true, "result": { "value": value } }), vec![]),
         Some("node.ping") => (json!({ "success": true, "result": { "responded": true } }), vec![]),
