@@ -281,7 +281,7 @@ impl<'a> Publisher<'a> {
             let room = buffer.len().min(limit.saturating_sub(header));
             let buffer = buffer.get_mut(..room).unwrap_or_default();
             let written = match question.recipient() {
-                Recipient::Search => question.copy(buffer),
+                Recipient::Search => self.parts.questions.copy(buffer),
                 Recipient::Model { turn, .. } => {
                     conversations.compose(turn, registry, require_all_tools, buffer)
                 }
