@@ -98,7 +98,7 @@ pub const TOOLS: usize = 64;
 
 /// The descriptions and schemas of the controller's tools: some twenty to forty tools. A question to a model has room for
 /// less, so more would serve only those who call tools themselves.
-pub const TOOL_TEXTS: usize = 20 * 1024;
+pub const TOOL_TEXTS: usize = 19 * 1024;
 
 /// Arguments of a call to a tool of the controller. Real tools take fewer than ten.
 pub const ARGUMENTS: usize = 64;

@@ -6,6 +6,8 @@
 
 use core::cell::{Cell, RefCell};
 
+use embassy_sync::blocking_mutex::raw::NoopRawMutex;
+use embassy_sync::mutex::Mutex;
 use embassy_time::{Duration, Instant, with_timeout};
 
 use crate::json::Writer;
@@ -16,7 +18,7 @@ use crate::pending::{self, Id, IfDropped, Pending, Progress};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Recipient {
-    /// A search service. The question is kept in its slot.
+    /// A search service. The question is kept until it is sent.
     Search,
     /// A language model. The question is as large as a packet may be, so it is not kept: it is composed from the
     /// conversation when it is sent.
@@ -64,8 +66,6 @@ pub struct Question {
     recipient: Cell<Recipient>,
     asked: Cell<Instant>,
     until: Cell<Instant>,
-    text: RefCell<[u8; limits::QUESTION]>,
-    length: Cell<usize>,
 }
 
 impl Question {
@@ -74,17 +74,7 @@ impl Question {
             recipient: Cell::new(Recipient::Search),
             asked: Cell::new(Instant::MIN),
             until: Cell::new(Instant::MIN),
-            text: RefCell::new([0; limits::QUESTION]),
-            length: Cell::new(0),
         }
-    }
-
-    fn write(&self, question: impl FnOnce(&mut Writer<'_>)) -> Result<(), Unanswered> {
-        let mut text = self.text.try_borrow_mut().map_err(|_| Unanswered::Busy)?;
-        let mut writer = Writer::new(&mut *text);
-        question(&mut writer);
-        self.length.set(writer.finish().map_err(|_| Unanswered::LongQuestion)?);
-        Ok(())
     }
 
     /// Who is asked.
@@ -101,14 +91,12 @@ impl Question {
     pub(crate) fn age(&self) -> Duration {
         self.asked.get().elapsed()
     }
+}
 
-    /// Copies the text of the question into `buffer`. `None` if it does not fit.
-    pub(crate) fn copy(&self, buffer: &mut [u8]) -> Option<usize> {
-        let text = self.text.try_borrow().ok()?;
-        let text = text.get(..self.length.get())?;
-        buffer.get_mut(..text.len())?.copy_from_slice(text);
-        Some(text.len())
-    }
+/// The question to a search service that is to be sent.
+struct Outbox {
+    text: [u8; limits::QUESTION],
+    length: usize,
 }
 
 /// The answer that came last.
@@ -122,6 +110,9 @@ type Slot = pending::Slot<Question, Unanswered>;
 /// All questions of a hub.
 pub struct Questions {
     pending: Pending<Question, Unanswered, { limits::QUESTIONS }>,
+    /// Held by the search that uses the outbox, until its question is sent.
+    outbox_lock: Mutex<NoopRawMutex, ()>,
+    outbox: RefCell<Outbox>,
     inbox: RefCell<Inbox>,
     online: Cell<bool>,
     last: Cell<Id>,
@@ -132,13 +123,15 @@ impl Questions {
     pub const fn new() -> Self {
         Self {
             pending: Pending::new([const { Slot::new(Question::new()) }; limits::QUESTIONS]),
+            outbox_lock: Mutex::new(()),
+            outbox: RefCell::new(Outbox { text: [0; limits::QUESTION], length: 0 }),
             inbox: RefCell::new(Inbox { bytes: [0; limits::LLM_REPLY], length: 0 }),
             online: Cell::new(false),
             last: Cell::new(0),
         }
     }
 
-    /// Asks: `question` writes the payload, unless the question is composed when it is sent, and `answer` reads the reply's.
+    /// Asks: `question` writes the payload for a search service, and `answer` reads the reply's.
     /// Gives up after `patience`.
     ///
     /// Dropping the future gives the question up; it may have been sent.
@@ -157,11 +150,41 @@ impl Questions {
         data.recipient.set(recipient);
         data.asked.set(Instant::now());
         data.until.set(Instant::now() + patience);
-        data.write(question)?;
-        ticket.queue();
-        with_timeout(patience, ticket.answered()).await.map_err(|_| Unanswered::Silent)??;
+        let answered = async {
+            if recipient == Recipient::Search {
+                let lock = self.outbox_lock.lock().await;
+                if !self.online.get() {
+                    return Err(Unanswered::Offline);
+                }
+                self.compose(question)?;
+                ticket.queue();
+                ticket.sent().await;
+                // The outbox is free for the next search.
+                drop(lock);
+            } else {
+                ticket.queue();
+            }
+            ticket.answered().await
+        };
+        with_timeout(patience, answered).await.map_err(|_| Unanswered::Silent)??;
         let inbox = self.inbox.try_borrow().map_err(|_| Unanswered::Lost)?;
         inbox.bytes.get(..inbox.length).map(answer).ok_or(Unanswered::Lost)
+    }
+
+    fn compose(&self, question: impl FnOnce(&mut Writer<'_>)) -> Result<(), Unanswered> {
+        let mut outbox = self.outbox.try_borrow_mut().map_err(|_| Unanswered::Busy)?;
+        let mut writer = Writer::new(&mut outbox.text);
+        question(&mut writer);
+        outbox.length = writer.finish().map_err(|_| Unanswered::LongQuestion)?;
+        Ok(())
+    }
+
+    /// Copies the queued question to a search service into `buffer`. `None` if it does not fit.
+    pub(crate) fn copy(&self, buffer: &mut [u8]) -> Option<usize> {
+        let outbox = self.outbox.try_borrow().ok()?;
+        let text = outbox.text.get(..outbox.length)?;
+        buffer.get_mut(..text.len())?.copy_from_slice(text);
+        Some(text.len())
     }
 
     /// Forgets what an earlier run left half done. The seed decides where the numbers begin: an answer to what was asked

@@ -75,13 +75,10 @@ impl Speaker {
         self.changed.wait().await;
     }
 
-    /// Keeps changed volumes, for ever.
-    pub async fn keep<F: MultiwriteNorFlash>(&self, store: &Mutex<NoopRawMutex, Store<'_, F>>) -> ! {
-        loop {
-            self.unsaved.wait().await;
-            Timer::after(limits::VOLUME_DELAY).await;
-            self.keep_now(store).await;
-        }
+    /// Waits until a changed volume is to be kept.
+    pub async fn is_due(&self) {
+        self.unsaved.wait().await;
+        Timer::after(limits::VOLUME_DELAY).await;
     }
 
     /// Keeps a changed volume without a delay.

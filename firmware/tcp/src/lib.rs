@@ -22,10 +22,10 @@ use hub_tls::{StreamError, TlsStream, Verifier};
 pub use self::config::config;
 use self::dns::resolve;
 
-/// Two segments and a half: enough to keep a home network busy.
-const RECEIVE_BUFFER: usize = 4096;
+/// Two whole segments of Ethernet: one can arrive while the other is read. The hub reads at once, and what it gets is short.
+const RECEIVE_BUFFER: usize = 2 * 1460;
 
-/// Two whole segments of Ethernet: most peers acknowledge every second one at once, and a single one late.
+/// As many: most peers acknowledge every second one at once, and a single one late.
 const SEND_BUFFER: usize = 2 * 1460;
 
 /// For the broker to acknowledge what was sent. Longer than the keepalive, which detects a dead connection first.

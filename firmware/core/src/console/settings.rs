@@ -13,11 +13,9 @@ use crate::limits;
 use crate::log::info;
 use crate::platform::{Network, Platform};
 use crate::request;
-use crate::settings::{
-    self, RULE_PREFIX, SETTINGS, Setting, SettingKind, SettingText, TIME_SERVER, VOLUME, certificate,
-};
+use crate::settings::{self, RULE_PREFIX, SETTINGS, Setting, SettingKind, TIME_SERVER, VOLUME, certificate};
 use crate::store::{Key, Section, Store, StoreError};
-use crate::text::{self, one_line};
+use crate::text::one_line;
 
 /// A key, as it is kept.
 type SettingKey = String<{ limits::NAME }>;
@@ -148,27 +146,23 @@ where
                 _ => self.set_certificate(input, range).await,
             };
         }
-        let mut text = SettingText::new();
-        let value = if setting.kind == SettingKind::Rule {
+        if setting.kind == SettingKind::Rule {
             let name = key.strip_prefix(RULE_PREFIX).unwrap_or_default();
-            request::check_rule(name, value).map(|()| value).map_err(|refusal| text::clip(&refusal.words()))
-        } else {
-            setting.check_text(value).map_err(|error| text::clip(&error)).map(|checked| {
-                text = checked;
-                text.as_str()
-            })
-        };
-        let value: Result<&str, String<{ limits::REFUSAL }>> = value;
-        match value {
-            Ok(value) => {
-                let kept = self.hub.store.lock().await.set(Key::Setting(&key), value).await;
-                self.changed(&key, setting, kept).await;
-            }
-            Err(why) => {
-                let colon = if setting.kind == SettingKind::Rule { ":" } else { "" };
-                self.screen.line(format_args!("{key}{colon} {why}"));
-            }
+            return match request::check_rule(name, value) {
+                Ok(()) => self.keep(&key, setting, value).await,
+                Err(refusal) => self.screen.line(format_args!("{key}: {}", refusal.words())),
+            };
         }
+        match setting.check_text(value) {
+            // By reference: moved out of its result, the future would hold it twice.
+            Ok(ref text) => self.keep(&key, setting, text).await,
+            Err(error) => self.screen.line(format_args!("{key} {error}")),
+        }
+    }
+
+    async fn keep(&mut self, key: &str, setting: &'static Setting, value: &str) {
+        let kept = self.hub.store.lock().await.set(Key::Setting(key), value).await;
+        self.changed(key, setting, kept).await;
     }
 
     /// Keeps the certificate in this part of the line.
@@ -177,9 +171,8 @@ where
         let Some(base64) = input.scratch().get_mut(range).and_then(certificate::to_base64) else {
             return self.screen.line(format_args!("{} must be {}", setting.key, setting.kind));
         };
-        let kept = self.hub.store.lock().await.set(Key::Setting(setting.key), base64).await;
         self.started.changed(setting);
-        self.changed(setting.key, setting, kept).await;
+        self.keep(setting.key, setting, base64).await;
     }
 
     /// Brings back the default of this setting.

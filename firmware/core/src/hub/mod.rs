@@ -24,7 +24,8 @@ mod turn;
 
 use core::pin::pin;
 
-use embassy_futures::join::{join, join_array, join5};
+use embassy_futures::join::{join_array, join5};
+use embassy_futures::select::{Either, select};
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
@@ -185,10 +186,12 @@ impl<'a> Hub<'a> {
             home,
         } = &mut **memory;
         let seed = platform.seed();
-        let mut store = Store::new(Gated::new(flash, port.gate()), store);
-        open_store(&mut store).await;
-        identity.read(&mut store, config, &mut mqtt.send).await;
-        console::join_network(&network, &mut store, config).await;
+        // Where it stays: moved later, the future would hold it twice.
+        let mut shared = Mutex::new(Store::new(Gated::new(flash, port.gate()), store));
+        let store = shared.get_mut();
+        open_store(store).await;
+        identity.read(store, config, &mut mqtt.send).await;
+        console::join_network(&network, store, config).await;
         let (port, status) = (&*port, port.status());
         let speaker = &Speaker::new();
         let broker = &Reached::new();
@@ -218,22 +221,22 @@ impl<'a> Hub<'a> {
         let id = parts.identity.id();
         info!("hub {}: version {} on {}", id.as_str(), env!("CARGO_PKG_VERSION"), config.target);
         start::report(&config.boot, notices);
-        parts.registry.reset(&TOOL_PREFIX.value(&mut store, config).await);
-        let has_examples = EXAMPLE_TOOLS.value(&mut store, config).await == "on";
+        parts.registry.reset(&TOOL_PREFIX.value(store, config).await);
+        let has_examples = EXAMPLE_TOOLS.value(store, config).await == "on";
         let examples = if has_examples { tools::EXAMPLE_TOOLS } else { &[] };
         for tool in declared.iter().chain(examples) {
             // What does not fit has been logged; the rest works.
             let _ = parts.registry.register(tool);
         }
-        speaker.apply(&platform, &mut store, config).await;
+        speaker.apply(&platform, store, config).await;
         let restart = Signal::new();
-        let store = Mutex::new(store);
+        let store = &shared;
         let questions = parts.questions;
         let toolbox = &Toolbox {
             config,
             platform: &platform,
             clock: &Clock::new(),
-            store: &store,
+            store,
             port,
             questions,
             speaker,
@@ -260,7 +263,7 @@ impl<'a> Hub<'a> {
             id,
             network: &network,
             platform: &platform,
-            store: &store,
+            store,
             speaker,
             broker,
             link: status,
@@ -271,10 +274,10 @@ impl<'a> Hub<'a> {
         let console = pin!(console::run(console, console_memory, people));
         let time = pin!(time::keep(&network, parts, toolbox));
         let panel = pin!(console::run_panel(people));
-        let restarting = restart_when_asked(&platform, speaker, &store, &restart);
-        let upkeep = join5(console, panel, time, speaker.keep(&store), restarting);
+        let keeping = keep_and_restart(&platform, speaker, store, &restart);
         let follow = pin!(home::follow(port, home));
-        join5(session, join(link, follow), join_array(jobs), upkeep, start::settle(&platform)).await.0
+        let upkeep = join5(console, panel, time, keeping, follow);
+        join5(session, link, join_array(jobs), upkeep, start::settle(&platform)).await.0
     }
 }
 
@@ -297,17 +300,23 @@ async fn open_store<F: MultiwriteNorFlash>(store: &mut Store<'_, F>) {
     }
 }
 
-async fn restart_when_asked<P: Platform, F: MultiwriteNorFlash>(
+/// Keeps changed volumes, and restarts when somebody asks for it. Both write to the store, which as two futures would have
+/// its own in each.
+async fn keep_and_restart<P: Platform, F: MultiwriteNorFlash>(
     platform: &P,
     speaker: &Speaker,
     store: &Mutex<NoopRawMutex, Store<'_, F>>,
     restart: &Signal<NoopRawMutex, ()>,
 ) -> ! {
     loop {
-        restart.wait().await;
-        info!("hub: restarting");
-        Timer::after(limits::RESTART_DELAY).await;
+        let is_asked = matches!(select(restart.wait(), speaker.is_due()).await, Either::First(()));
+        if is_asked {
+            info!("hub: restarting");
+            Timer::after(limits::RESTART_DELAY).await;
+        }
         speaker.keep_now(store).await;
-        platform.restart();
+        if is_asked {
+            platform.restart();
+        }
     }
 }

@@ -117,8 +117,9 @@ impl<'a> Publisher<'a> {
         self.publish_approvals(connection).await?;
         // Before events and notices: a question wants all of the buffer.
         self.publish_questions(connection).await?;
-        if let Some(notice) = self.parts.conversations.take_news(self.parts.registry) {
-            self.parts.notices.push(notice);
+        let news = self.parts.conversations.take_news(self.parts.registry);
+        // Pushed before anything is waited for, so that the future does not hold it.
+        if news.map(|notice| self.parts.notices.push(notice)).is_some() {
             self.info_is_due = true;
             self.publish_info(connection).await?;
         }
@@ -221,14 +222,14 @@ impl<'a> Publisher<'a> {
     ) -> Result<(), Lost> {
         let refusal = Refusal::OverBroker { size: job.reply().len(), limit };
         let transaction = request::read(&job.payload).ok().and_then(|(_, transaction)| transaction);
-        Self::refuse(connection, &job.reply_to, refusal, transaction).await
+        Self::refuse(connection, &job.reply_to, &refusal, transaction).await
     }
 
     /// Answers a request with a refusal, now or never.
     pub(super) async fn refuse<IO: Io>(
         connection: &mut Connection<'_, '_, IO>,
         reply_to: &ReplyTo,
-        refusal: Refusal,
+        refusal: &Refusal,
         transaction: Option<Value<'_>>,
     ) -> Result<(), Lost> {
         let topic = reply_to.topic.as_str();
@@ -312,7 +313,7 @@ impl<'a> Publisher<'a> {
             let room = buffer.len().min(limit.saturating_sub(header));
             let buffer = buffer.get_mut(..room).unwrap_or_default();
             let written = match question.recipient() {
-                Recipient::Search => question.copy(buffer),
+                Recipient::Search => self.parts.questions.copy(buffer),
                 Recipient::Model { turn, .. } => {
                     conversations.compose(turn, registry, require_all_tools, buffer)
                 }
@@ -400,28 +401,40 @@ impl<'a> Publisher<'a> {
     }
 
     async fn publish_events<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
-        while let Some(event) = self.event.take().or_else(|| self.parts.events.pop()) {
+        loop {
+            if self.event.is_none() {
+                self.event = self.parts.events.pop();
+            }
+            // Borrowed from where it waits, so that the future does not hold another one.
+            let Some(event) = &self.event else { return Ok(()) };
             let topic = event.topic(&self.topics);
             let mut payload = |buffer: &mut [u8]| event.write(buffer);
             let publication = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce);
-            if let Sent::Later = connection.publish(publication).await? {
-                self.event = Some(event);
-                break;
+            let sent = connection.publish(publication).await;
+            if let Ok(Sent::Later) = sent {
+                return Ok(());
             }
+            self.event = None;
+            sent?;
         }
-        Ok(())
     }
 
     async fn publish_notices<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
         let topic = self.topics.own("log");
-        while let Some(notice) = self.notice.take().or_else(|| self.parts.notices.pop()) {
+        loop {
+            if self.notice.is_none() {
+                self.notice = self.parts.notices.pop();
+            }
+            // As above.
+            let Some(notice) = &self.notice else { return Ok(()) };
             let mut payload = |buffer: &mut [u8]| notice.write(buffer);
             let publication = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce);
-            if let Sent::Later = connection.publish(publication).await? {
-                self.notice = Some(notice);
-                break;
+            let sent = connection.publish(publication).await;
+            if let Ok(Sent::Later) = sent {
+                return Ok(());
             }
+            self.notice = None;
+            sent?;
         }
-        Ok(())
     }
 }

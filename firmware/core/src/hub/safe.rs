@@ -9,7 +9,7 @@ use embassy_time::Timer;
 use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use super::{Hub, Memory, open_store, restart_when_asked, start};
+use super::{Hub, Memory, keep_and_restart, open_store, start};
 use crate::clock::Clock;
 use crate::log::error;
 use crate::mqtt::Reached;
@@ -78,7 +78,7 @@ impl Hub<'_> {
             core::future::pending::<core::convert::Infallible>().await
         };
         let console = pin!(console::run(console, console_memory, people));
-        let restarting = restart_when_asked(&platform, speaker, store, restart);
+        let restarting = keep_and_restart(&platform, speaker, store, restart);
         join4(console, console::run_panel(people), restarting, try_again).await.0
     }
 }

@@ -52,11 +52,12 @@ pub(super) async fn run<D: Dial>(
             core::future::pending().await
         };
         let lost = match client.connect(dial, broker).await {
-            Ok(mut connection) => {
+            // By reference: moved out of its result, the future would hold it twice.
+            Ok(ref mut connection) => {
                 parts.broker.connected();
                 info!("mqtt: connected to {}:{} as {}", broker.host, broker.port, identity.id().as_str());
-                warn_of_limits(&connection);
-                let Err(lost) = serve(&mut connection, &mut publisher, parts).await;
+                warn_of_limits(connection);
+                let Err(lost) = serve(connection, &mut publisher, parts).await;
                 parts.questions.disconnected();
                 lost
             }
@@ -178,9 +179,9 @@ async fn serve<IO: Io>(
         };
         // A broker can send many requests at once: the workers come first, or the slots would run out.
         yield_now().await;
-        if let Some(Refused { reply_to, refusal, transaction }) = refused {
+        if let Some(Refused { reply_to, refusal, transaction }) = &refused {
             let transaction = transaction.as_ref().and_then(|text| Value::parse(text.as_bytes()).ok());
-            Publisher::refuse(connection, &reply_to, refusal, transaction).await?;
+            Publisher::refuse(connection, reply_to, refusal, transaction).await?;
         }
     }
 }

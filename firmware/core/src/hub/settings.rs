@@ -132,7 +132,8 @@ pub(super) async fn set<F: MultiwriteNorFlash>(
         let text = value.as_text().ok_or(SettingError::Kind(setting.kind))?;
         store.set(Key::Setting(&key), setting.check_certificate(text, scratch)?).await?;
     } else {
-        store.set(Key::Setting(&key), &setting.check(value)?).await?;
+        let text = setting.check(value)?;
+        store.set(Key::Setting(&key), &text).await?;
     }
     Ok(setting)
 }

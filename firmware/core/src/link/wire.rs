@@ -364,24 +364,29 @@ async fn next_piece<R: Read>(lines: &mut Lines, rx: &mut R) -> Result<Piece, Los
     }
 }
 
-/// Writes a line in pieces, the last of which ends it. If it is broken off, an end of line goes before the next one.
+/// Writes a line in pieces, the last of which ends it. If it is broken off after its first byte, an end of line goes before
+/// the next one.
 async fn write_line<W: Write>(tx: &mut W, is_torn: &mut bool, pieces: [&[u8]; 4]) -> Result<(), Loss> {
-    let was_torn = core::mem::replace(is_torn, true);
     let written = with_timeout(limits::LINE_TIMEOUT, async {
-        if was_torn {
-            tx.write_all(b"\n").await?;
+        let end: &[u8] = if *is_torn { b"\n" } else { b"" };
+        for piece in [end].into_iter().chain(pieces) {
+            let mut rest = piece;
+            // Not by `write_all`: how far it came is not known if it is dropped.
+            while !rest.is_empty() {
+                let count = tx.write(rest).await?;
+                if count == 0 {
+                    return Ok(false);
+                }
+                *is_torn = true;
+                rest = rest.get(count..).unwrap_or_default();
+            }
         }
-        for piece in pieces {
-            tx.write_all(piece).await?;
-        }
-        tx.flush().await
+        *is_torn = false;
+        tx.flush().await.map(|()| true)
     });
     match written.await {
-        Ok(Ok(())) => {
-            *is_torn = false;
-            Ok(())
-        }
-        Ok(Err(_)) => Err(Loss::Unwritable),
+        Ok(Ok(true)) => Ok(()),
+        Ok(Ok(false) | Err(_)) => Err(Loss::Unwritable),
         Err(_) => Err(Loss::Stalled),
     }
 }

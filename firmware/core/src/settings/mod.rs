@@ -200,11 +200,10 @@ impl Setting {
             let is_set = store.contains(Key::Setting(self.key)).await || !(self.default)(config).is_empty();
             return text::clip(if is_set { &IS_SET } else { &"" });
         }
-        let mut text = [0; limits::SETTING];
         // Behind a pointer: otherwise each caller would bring its own copy of the store's code.
-        let getting: Pin<&mut dyn Future<Output = _>> = pin!(store.get(Key::Setting(self.key), &mut text));
-        let kept = getting.await.ok().flatten();
-        let kept = kept.filter(|text| self.suits(text).is_ok());
+        let looking: Pin<&mut dyn Future<Output = _>> = pin!(store.look(Key::Setting(self.key)));
+        let kept = looking.await.ok().flatten();
+        let kept = kept.filter(|text| text.len() <= limits::SETTING && self.suits(text).is_ok());
         let text = kept.unwrap_or((self.default)(config));
         SettingText::try_from(text).unwrap_or_else(|_| {
             warn!("settings: the default of {} is too long, so it is empty; set it", self.key);

@@ -223,7 +223,9 @@ impl<F: MultiwriteNorFlash> Store<'_, F> {
         let (map, memory) = self.ready().await?;
         let library = Library { names: &memory.names, builtins };
         let mut shown = 0;
-        for (index, term) in expression.terms().enumerate() {
+        // By number: the iterator itself would take a part of the future.
+        for index in 0..expression.terms().count() {
+            let Some(term) = expression.terms().nth(index) else { break };
             // No name is empty, so this is before all of them.
             let mut last = "";
             while let Some(document) = library.after(Some((term.category, last))) {

@@ -50,35 +50,30 @@ pub const FIRST_PROJECT: &str = "home";
 impl<F: MultiwriteNorFlash> Store<'_, F> {
     /// The project that the hub is set to.
     pub async fn project(&mut self) -> Result<String<{ limits::GROUP }>, StoreError> {
-        let mut project = [0; limits::GROUP];
-        let project = match self.get(Key::Setting(PROJECT), &mut project).await {
-            Ok(Some(project)) => project,
+        let project = match self.look(Key::Setting(PROJECT)).await {
             // A damaged or overlong setting counts as none.
-            Ok(None) | Err(StoreError::Corrupt | StoreError::Buffer(_)) => FIRST_PROJECT,
+            Ok(Some(project)) => String::try_from(project).ok(),
+            Ok(None) | Err(StoreError::Corrupt) => None,
             Err(error) => return Err(error),
         };
-        // It fits: the buffer was no larger.
-        Ok(String::try_from(project).unwrap_or_default())
+        // The first one fits.
+        Ok(project.or_else(|| String::try_from(FIRST_PROJECT).ok()).unwrap_or_default())
     }
 
-    /// The flag `name` as `project` sees it, in `out`, and the scope it is from.
-    pub async fn flag<'b, 'p>(
+    /// The flag `name` as `project` sees it, in the store's own buffer, and the scope it is from.
+    pub async fn flag<'p>(
         &mut self,
         project: &'p str,
         name: &str,
-        out: &'b mut [u8],
-    ) -> Result<Option<(Scope<'p>, &'b str)>, StoreError> {
+    ) -> Result<Option<(Scope<'p>, &str)>, StoreError> {
+        let (map, memory) = self.ready().await?;
         let mut found = None;
         for scope in scopes(project) {
             let key = Key::Flag(scope, name).encode()?;
-            let (_, memory) = self.ready().await?;
-            if found.is_none() && memory.names.find(key.bytes()).is_some() {
-                found = Some(scope);
-            }
+            found = found.or(memory.names.find(key.bytes()).map(|record| (scope, record)));
         }
-        let Some(scope) = found else { return Ok(None) };
-        let value = self.get(Key::Flag(scope, name), out).await?;
-        Ok(value.map(|value| (scope, value)))
+        let Some((scope, record)) = found else { return Ok(None) };
+        read(map, &mut memory.buffer, record).await.map(|value| Some((scope, value)))
     }
 
     /// Calls `visit` with name, value and scope of every flag as `project` sees it, sorted by name, until it breaks.
@@ -87,11 +82,11 @@ impl<F: MultiwriteNorFlash> Store<'_, F> {
         project: &str,
         mut visit: impl FnMut(&str, &str, Scope<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        let [ours, theirs] = scopes(project).map(|scope| Section::Flags(scope).encode());
-        let (ours, theirs) = (ours?, theirs?);
+        let [ours, theirs] = scopes(project).map(Section::Flags);
+        ours.check()?;
         let (map, memory) = self.ready().await?;
         let names = &memory.names;
-        let flags = |prefix| names.starting_with(prefix).filter_map(Flag::of);
+        let flags = |section| names.section(section).filter_map(Flag::of);
         for flag in resolve(flags(ours), flags(theirs), |flag| flag.name) {
             let Some(value) = readable(read(map, &mut memory.buffer, flag.record).await)? else { continue };
             if visit(flag.name, value, flag.scope).is_break() {
@@ -109,8 +104,8 @@ struct Flag<'a> {
 }
 
 impl<'a> Flag<'a> {
-    fn of(record: Record<'a>) -> Option<Self> {
-        match Key::decode(record.key)? {
+    fn of((record, key): (Record<'a>, Key<'a>)) -> Option<Self> {
+        match key {
             Key::Flag(scope, name) => Some(Self { record, scope, name }),
             Key::Setting(_) | Key::Document { .. } => None,
         }

@@ -3,7 +3,8 @@
 //! When power is lost during an erase, what the page holds then is undefined: anything from its old contents to
 //! all ones. `sequential-storage` survives that if a page loses its first word first, which no flash promises.
 //! So every erase is announced in a journal before it starts, and struck out when it is done; one that is
-//! announced and not struck out is done again before anything else is read.
+//! announced and not struck out is done again before anything else is read: [`Journaled::settle`] does that, and until it
+//! has, every access is refused. (It is not a part of every access, since then its future would be one of each of theirs.)
 //!
 //! The journal is the first page of the flash:
 //!
@@ -16,7 +17,9 @@
 //! it void, and erased. `done` stands before its range so that no half-erased journal looks like one with an
 //! erase to do: whichever end goes first takes the magic or the range with it.
 
-use embedded_storage_async::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
+use embedded_storage_async::nor_flash::{
+    ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
+};
 
 /// Also says how entries are laid out: change it when that changes.
 const MAGIC: [u8; 4] = *b"HWs1";
@@ -36,12 +39,36 @@ struct Words<const N: usize>([u8; N]);
 
 /// A flash whose erases are all or nothing. Its first page is reserved for the journal.
 ///
-/// Dropping the future of an erase is like losing power: it is finished before the next access.
+/// Dropping the future of an erase is like losing power: it has to be settled before the next access.
 pub(super) struct Journaled<F> {
     pub(super) flash: F,
-    /// Where the next record goes. Unknown at first, and while an erase is under way.
+    /// Where the next record goes. Unknown at first, and from an erase's beginning to its end.
     next: Option<u32>,
     repairs: Repairs,
+}
+
+/// Why an access failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault<E> {
+    /// The flash says so.
+    Flash(E),
+    /// An erase may have been cut short.
+    Unsettled,
+}
+
+impl<E> From<E> for Fault<E> {
+    fn from(error: E) -> Self {
+        Self::Flash(error)
+    }
+}
+
+impl<E: NorFlashError> NorFlashError for Fault<E> {
+    fn kind(&self) -> NorFlashErrorKind {
+        match self {
+            Self::Flash(error) => error.kind(),
+            Self::Unsettled => NorFlashErrorKind::Other,
+        }
+    }
 }
 
 /// What had to be repaired.
@@ -79,10 +106,20 @@ impl<F: NorFlash> Journaled<F> {
         core::mem::take(&mut self.repairs)
     }
 
-    /// Finishes an erase that was cut short. Returns where the next record goes.
-    async fn settle(&mut self) -> Result<u32, F::Error> {
-        if let Some(next) = self.next {
-            return Ok(next);
+    /// Whether it can be accessed.
+    pub(super) const fn is_settled(&self) -> bool {
+        self.next.is_some()
+    }
+
+    /// Where the next record goes.
+    fn settled(&self) -> Result<u32, Fault<F::Error>> {
+        self.next.ok_or(Fault::Unsettled)
+    }
+
+    /// Finishes an erase that was cut short.
+    pub(super) async fn settle(&mut self) -> Result<(), F::Error> {
+        if self.is_settled() {
+            return Ok(());
         }
         let next = match self.look().await? {
             Journal::Settled(next) => next,
@@ -100,7 +137,7 @@ impl<F: NorFlash> Journaled<F> {
             }
         };
         self.next = Some(next);
-        Ok(next)
+        Ok(())
     }
 
     async fn look(&mut self) -> Result<Journal, F::Error> {
@@ -160,7 +197,7 @@ impl<F: NorFlash> Journaled<F> {
         Ok(words)
     }
 
-    /// Whether everything from `from` to `to` is erased. Past the journal, settle first.
+    /// Whether everything from `from` to `to` is erased.
     async fn is_blank(&mut self, from: u32, to: u32) -> Result<bool, F::Error> {
         let mut chunk = Words([0; 64]);
         let mut at = from;
@@ -177,22 +214,22 @@ impl<F: NorFlash> Journaled<F> {
     }
 
     /// Whether a page is erased.
-    pub(super) async fn is_page_blank(&mut self, page: u32) -> Result<bool, F::Error> {
-        self.settle().await?;
-        self.is_blank(page * Self::PAGE, (page + 1) * Self::PAGE).await
+    pub(super) async fn is_page_blank(&mut self, page: u32) -> Result<bool, Fault<F::Error>> {
+        self.settled()?;
+        Ok(self.is_blank(page * Self::PAGE, (page + 1) * Self::PAGE).await?)
     }
 }
 
 impl<F: ErrorType> ErrorType for Journaled<F> {
-    type Error = F::Error;
+    type Error = Fault<F::Error>;
 }
 
 impl<F: NorFlash> ReadNorFlash for Journaled<F> {
     const READ_SIZE: usize = F::READ_SIZE;
 
-    async fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), F::Error> {
-        self.settle().await?;
-        self.flash.read(offset, bytes).await
+    async fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        self.settled()?;
+        Ok(self.flash.read(offset, bytes).await?)
     }
 
     fn capacity(&self) -> usize {
@@ -204,8 +241,8 @@ impl<F: NorFlash> NorFlash for Journaled<F> {
     const WRITE_SIZE: usize = F::WRITE_SIZE;
     const ERASE_SIZE: usize = F::ERASE_SIZE;
 
-    async fn erase(&mut self, from: u32, to: u32) -> Result<(), F::Error> {
-        let mut at = self.settle().await?;
+    async fn erase(&mut self, from: u32, to: u32) -> Result<(), Self::Error> {
+        let mut at = self.settled()?;
         self.next = None;
         if at + RECORD > Self::PAGE {
             self.flash.write(4, &Words(TRUE).0).await?;
@@ -220,9 +257,9 @@ impl<F: NorFlash> NorFlash for Journaled<F> {
         Ok(())
     }
 
-    async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), F::Error> {
-        self.settle().await?;
-        self.flash.write(offset, bytes).await
+    async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Self::Error> {
+        self.settled()?;
+        Ok(self.flash.write(offset, bytes).await?)
     }
 }
 

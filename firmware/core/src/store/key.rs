@@ -50,7 +50,7 @@ pub enum Section<'a> {
     Category(&'a str),
 }
 
-/// A key, or the start of one, as it is kept in flash and RAM.
+/// A key as it is kept in flash and RAM.
 #[derive(Clone, Copy)]
 pub(super) struct Encoded {
     bytes: [u8; KEY],
@@ -140,21 +140,21 @@ impl<'a> Key<'a> {
 impl Section<'_> {
     /// Whether its name keeps to the limits.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        self.encode().map(drop)
+        let (part, name) = match *self {
+            Self::Flags(Scope::Project(project)) => (Part::Project, project),
+            Self::Category(category) => (Part::Category, category),
+            Self::Settings | Self::Flags(Scope::Global) | Self::Documents => return Ok(()),
+        };
+        check(part, name).map_err(|fault| StoreError::Name(part, fault))
     }
 
-    /// The prefix of all its keys.
-    pub(super) fn encode(&self) -> Result<Encoded, StoreError> {
-        match *self {
-            Self::Settings => Ok(Encoded::new(SETTING)),
-            Self::Flags(Scope::Global) => Ok(Encoded::new(GLOBAL)),
-            Self::Flags(Scope::Project(project)) => {
-                Ok(Encoded::new(PROJECT).push(Part::Project, project)?.separator())
-            }
-            Self::Documents => Ok(Encoded::new(DOCUMENT)),
-            Self::Category(category) => {
-                Ok(Encoded::new(DOCUMENT).push(Part::Category, category)?.separator())
-            }
+    /// Whether an entry belongs to it.
+    pub(super) fn has(&self, key: Key<'_>) -> bool {
+        match (*self, key) {
+            (Self::Settings, Key::Setting(_)) | (Self::Documents, Key::Document { .. }) => true,
+            (Self::Flags(wanted), Key::Flag(scope, _)) => wanted == scope,
+            (Self::Category(wanted), Key::Document { category, .. }) => wanted == category,
+            _ => false,
         }
     }
 }

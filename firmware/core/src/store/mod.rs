@@ -44,7 +44,7 @@ pub use content::{Builtin, Document, Expression};
 pub use error::{Capacity, NameFault, Part, StoreError};
 pub use gate::{Gate, GateCounts, Gated};
 use item::Item;
-use journal::Journaled;
+use journal::{Fault, Journaled};
 use key::Encoded;
 pub use key::{Key, Scope, Section};
 use names::{Id, Names, Record};
@@ -132,12 +132,17 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
         (self.memory.names.iter().count(), self.capacity)
     }
 
+    /// The text of an entry, in the store's own buffer.
+    pub async fn look(&mut self, key: Key<'_>) -> Result<Option<&str>, StoreError> {
+        let (map, memory) = self.ready().await?;
+        // Only now, so that no future has to hold it.
+        let Some(record) = memory.names.find(key.encode()?.bytes()) else { return Ok(None) };
+        read(map, &mut memory.buffer, record).await.map(Some)
+    }
+
     /// The text of an entry, in `out`.
     pub async fn get<'b>(&mut self, key: Key<'_>, out: &'b mut [u8]) -> Result<Option<&'b str>, StoreError> {
-        let key = key.encode()?;
-        let (map, memory) = self.ready().await?;
-        let Some(record) = memory.names.find(key.bytes()) else { return Ok(None) };
-        let text = read(map, &mut memory.buffer, record).await?;
+        let Some(text) = self.look(key).await? else { return Ok(None) };
         let out = out.get_mut(..text.len()).ok_or(StoreError::Buffer(text.len()))?;
         out.copy_from_slice(text.as_bytes());
         core::str::from_utf8(out).map(Some).map_err(|_| StoreError::Corrupt)
@@ -145,8 +150,8 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
 
     /// Whether there is an entry of that name. `false` if the flash cannot be read.
     pub async fn contains(&mut self, key: Key<'_>) -> bool {
-        let Ok(key) = key.encode() else { return false };
-        self.ready().await.is_ok_and(|(_, memory)| memory.names.find(key.bytes()).is_some())
+        let Ok((_, memory)) = self.ready().await else { return false };
+        key.encode().is_ok_and(|key| memory.names.find(key.bytes()).is_some())
     }
 
     /// Gives an entry a text, whether there is one of that name or not. The text of a flag is a JSON value.
@@ -173,13 +178,13 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
             None => memory.names.free_id().ok_or(StoreError::Full(Capacity::Entries))?,
         };
         let replaces = known.is_some();
-        self.write(id, encoded, text, size, replaces).await
+        self.write(id, &encoded, text, size, replaces).await
     }
 
     async fn write(
         &mut self,
         id: Id,
-        key: Encoded,
+        key: &Encoded,
         text: &str,
         size: usize,
         replaces: bool,
@@ -219,8 +224,8 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
 
     /// Deletes an entry. `false` if there is none of that name. Works in a full store, too.
     pub async fn delete(&mut self, key: Key<'_>) -> Result<bool, StoreError> {
-        let key = key.encode()?;
         self.ready().await?;
+        let key = key.encode()?;
         let Self { map: Some(map), memory, settled, full_from, .. } = self else {
             return Err(StoreError::Unsuitable(self.capacity));
         };
@@ -238,15 +243,19 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
     pub async fn erase_all(&mut self) -> Result<(), StoreError> {
         self.settled = false;
         let map = self.map.as_mut().ok_or(StoreError::Unsuitable(self.capacity))?;
+        map.flash().settle().await.map_err(StoreError::flash)?;
         map.erase_all().await.map_err(map_error)?;
         self.load().await.map(drop)
     }
 
     /// The names in a section, in order, each once.
-    pub async fn names(&mut self, section: Section<'_>) -> Result<impl Iterator<Item = Key<'_>>, StoreError> {
-        let prefix = section.encode()?;
+    pub async fn names<'a>(
+        &'a mut self,
+        section: Section<'a>,
+    ) -> Result<impl Iterator<Item = Key<'a>>, StoreError> {
+        section.check()?;
         let (_, memory) = self.ready().await?;
-        Ok(memory.names.starting_with(prefix).filter_map(|record| Key::decode(record.key)))
+        Ok(memory.names.section(section).map(|(_, key)| key))
     }
 
     /// Calls `visit` with each entry of a section and its text, in order, until it breaks. Damaged entries are skipped.
@@ -255,10 +264,9 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
         section: Section<'_>,
         visit: &mut dyn FnMut(Key<'_>, &str) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        let prefix = section.encode()?;
+        section.check()?;
         let (map, memory) = self.ready().await?;
-        for record in memory.names.starting_with(prefix) {
-            let Some(key) = Key::decode(record.key) else { continue };
+        for (record, key) in memory.names.section(section) {
             let Some(text) = readable(read(map, &mut memory.buffer, record).await)? else { continue };
             if visit(key, text).is_break() {
                 break;
@@ -278,7 +286,8 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
 
     /// Opens the store if it is not open.
     async fn ready(&mut self) -> Result<(&mut Map<F>, &mut Memory), StoreError> {
-        if !self.settled {
+        let is_whole = self.map.as_mut().is_none_or(|map| map.flash().is_settled());
+        if !self.settled || !is_whole {
             self.load().await?;
         }
         let map = self.map.as_mut().ok_or(StoreError::Unsuitable(self.capacity))?;
@@ -294,6 +303,7 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
         }
         let map = map.as_mut().ok_or(StoreError::Unsuitable(*capacity))?;
         let end = map.flash_range().end / F::ERASE_SIZE as u32;
+        map.flash().settle().await.map_err(StoreError::flash)?;
         let pages = pages::tidy(map.flash(), Self::FIRST_PAGE, end).await.map_err(StoreError::flash)?;
         let journal = map.flash().take_repairs();
         let opened = match list(map, memory).await {
@@ -332,7 +342,7 @@ fn new_map<F: MultiwriteNorFlash>(flash: Journaled<F>, capacity: usize) -> Optio
 async fn list<F: MultiwriteNorFlash>(
     map: &mut Map<F>,
     memory: &mut Memory,
-) -> Result<(), MapError<F::Error>> {
+) -> Result<(), MapError<Fault<F::Error>>> {
     let Memory { buffer: Buffer(buffer), names } = memory;
     names.clear();
     let mut items = map.fetch_all_items(buffer).await?;

@@ -3,7 +3,7 @@
 //! One buffer of records, each as long as its name needs. Finding a name is a walk over at most 4 KiB, which
 //! takes less time than a single access to the flash.
 
-use super::key::Encoded;
+use super::key::{Key, Section};
 use crate::limits;
 
 /// Before each name: id, length of the name.
@@ -45,9 +45,10 @@ impl Names {
         Iter { rest: self.records.get(..self.len).unwrap_or_default() }
     }
 
-    /// Those that start with `prefix`, in order.
-    pub(super) fn starting_with(&self, prefix: Encoded) -> impl Iterator<Item = Record<'_>> + Clone {
-        self.iter().filter(move |record| record.key.starts_with(prefix.bytes()))
+    /// Those in `section`, with their keys, in order.
+    pub(super) fn section<'a>(&'a self, section: Section<'a>) -> impl Iterator<Item = (Record<'a>, Key<'a>)> {
+        let known = self.iter().filter_map(|record| Some((record, Key::decode(record.key)?)));
+        known.filter(move |(_, key)| section.has(*key))
     }
 
     pub(super) fn find(&self, key: &[u8]) -> Option<Record<'_>> {

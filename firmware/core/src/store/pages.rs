@@ -10,7 +10,7 @@
 
 use embedded_storage_async::nor_flash::{NorFlash, ReadNorFlash as _};
 
-use super::journal::Journaled;
+use super::journal::{Fault, Journaled};
 
 /// The state of a page, by the marks that `sequential-storage` writes: the first word is cleared when it comes into use,
 /// the last when it is full.
@@ -39,7 +39,7 @@ pub(super) async fn tidy<F: NorFlash>(
     flash: &mut Journaled<F>,
     first: u32,
     end: u32,
-) -> Result<Found, F::Error> {
+) -> Result<Found, Fault<F::Error>> {
     Ring { flash, first, end, repaired: false }.tidy().await
 }
 
@@ -53,7 +53,7 @@ struct Ring<'a, F> {
 impl<F: NorFlash> Ring<'_, F> {
     const PAGE: u32 = F::ERASE_SIZE as u32;
 
-    async fn tidy(mut self) -> Result<Found, F::Error> {
+    async fn tidy(mut self) -> Result<Found, Fault<F::Error>> {
         for page in self.first..self.end {
             match self.state(page).await? {
                 PageState::Erased if self.flash.is_page_blank(page).await? => {}
@@ -77,7 +77,7 @@ impl<F: NorFlash> Ring<'_, F> {
     }
 
     /// The page with the newest entries.
-    async fn newest(&mut self) -> Result<Option<u32>, F::Error> {
+    async fn newest(&mut self) -> Result<Option<u32>, Fault<F::Error>> {
         while let Some(page) = self.find(PageState::InUse).await? {
             if self.state(self.next(page)).await? == PageState::Erased {
                 return Ok(Some(page));
@@ -90,7 +90,7 @@ impl<F: NorFlash> Ring<'_, F> {
         Ok((self.state(page).await? == PageState::Full).then_some(page))
     }
 
-    async fn find(&mut self, wanted: PageState) -> Result<Option<u32>, F::Error> {
+    async fn find(&mut self, wanted: PageState) -> Result<Option<u32>, Fault<F::Error>> {
         for page in self.first..self.end {
             if self.state(page).await? == wanted {
                 return Ok(Some(page));
@@ -107,12 +107,12 @@ impl<F: NorFlash> Ring<'_, F> {
         if page > self.first { page - 1 } else { self.end - 1 }
     }
 
-    async fn erase(&mut self, page: u32) -> Result<(), F::Error> {
+    async fn erase(&mut self, page: u32) -> Result<(), Fault<F::Error>> {
         self.repaired = true;
         self.flash.erase(page * Self::PAGE, (page + 1) * Self::PAGE).await
     }
 
-    async fn state(&mut self, page: u32) -> Result<PageState, F::Error> {
+    async fn state(&mut self, page: u32) -> Result<PageState, Fault<F::Error>> {
         let start = self.is_marked(page * Self::PAGE).await?;
         let end = self.is_marked((page + 1) * Self::PAGE - F::READ_SIZE as u32).await?;
         Ok(match (start, end) {
@@ -124,7 +124,7 @@ impl<F: NorFlash> Ring<'_, F> {
     }
 
     /// The rule of `sequential-storage`: at least four bits of the word are cleared.
-    async fn is_marked(&mut self, at: u32) -> Result<bool, F::Error> {
+    async fn is_marked(&mut self, at: u32) -> Result<bool, Fault<F::Error>> {
         let mut word = [0xFF; 4];
         self.flash.read(at, word.get_mut(..F::READ_SIZE).unwrap_or_default()).await?;
         Ok(word.iter().map(|byte| byte.count_zeros()).sum::<u32>() >= 4)

@@ -170,16 +170,15 @@ async fn get<P, F: MultiwriteNorFlash>(
     result: &mut Writer<'_>,
 ) -> Result<Success, Failure> {
     let name = name(arguments, "name")?.unwrap_or_default();
-    let mut value = [0; limits::FLAG];
     let mut store = toolbox.store.lock().await;
     let project;
     let found = match owner {
         Owner::Project => {
             project = store.project().await?;
-            store.flag(&project, &name, &mut value).await?
+            store.flag(&project, &name).await?
         }
         Owner::Everybody => {
-            let value = store.get(Key::Flag(Scope::Global, &name), &mut value).await?;
+            let value = store.look(Key::Flag(Scope::Global, &name)).await?;
             value.map(|value| (Scope::Global, value))
         }
     };

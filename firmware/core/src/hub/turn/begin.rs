@@ -24,22 +24,27 @@ use crate::tools::DOCUMENTS;
 /// The intent of what is spoken to a satellite, if nobody names another.
 const VOICE: &str = "voice";
 
+// Behind what is said, which comes in a request, there is room for the result of a tool.
+const _: () = assert!(limits::REPLY >= limits::REQUEST + limits::OUTCOME_TEXT * 2);
+
 impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
     /// Begins the turn. If it is refused, the conversation stays as it is. `scratch` is for rules, documents and what was
     /// said.
     pub(super) async fn begin(&self, said: Said<'_>, scratch: &mut [u8]) -> Result<Turn, Refusal> {
         let (mut history, mut settings) = self.conversation.lock().await;
         self.configure(said, &mut settings, scratch).await?;
-        let text = said.text.decode_into(scratch).ok_or(Refusal::LongText("text", limits::REPLY))?;
+        let length = said.text.decode_into(scratch).map(str::len);
+        let length = length.ok_or(Refusal::LongText("text", limits::REPLY))?;
+        let (text, result) = scratch.split_at_mut_checked(length).unwrap_or_default();
+        let text = core::str::from_utf8(text).unwrap_or_default();
         let text = text.char_indices().nth(said.skip).and_then(|(at, _)| text.get(at..)).unwrap_or_default();
         let invocation = Invocation::find(text).map_err(|_| Refusal::NoPrompt)?;
-        let mut result = [0; limits::OUTCOME_TEXT * 2];
         let expanded;
         let message: &dyn Display = match &invocation {
             None => &text,
             Some(invocation) => {
                 let length = match &invocation.prompt.tool {
-                    Some(direct) => self.run_handler(direct.handler, direct.arguments(), &mut result).await,
+                    Some(direct) => self.run_handler(direct.handler, direct.arguments(), result).await,
                     None => 0,
                 };
                 let result = result.get(..length).and_then(|text| core::str::from_utf8(text).ok());
@@ -71,9 +76,9 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
         let wanted = choose_rule::Wanted { name: name.as_deref(), intent };
         let mut store = self.toolbox.store.lock().await;
         let (rule, rest) = choose_rule::choose(wanted, config.rule, &mut store, scratch).await?;
-        let max_iterations = settings::MAX_ITERATIONS.value(&mut store, config).await;
         // It suits its row: a number from 1 on.
-        settings.apply(&rule, max_iterations.parse().unwrap_or(1));
+        let max_iterations = settings::MAX_ITERATIONS.value(&mut store, config).await.parse().unwrap_or(1);
+        settings.apply(&rule, max_iterations);
         settings.tools.enabled &= settings::TOOLS.value(&mut store, config).await == "on";
         let documents = match rule.context {
             Some(expression) => documents(expression, &mut store, rest).await,

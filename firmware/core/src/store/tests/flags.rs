@@ -39,9 +39,8 @@ fn a_project_overrides_what_is_global_and_falls_back_to_it() {
     ] {
         block_on(store.set(Key::Flag(scope, name), value)).unwrap();
     }
-    let mut out = [0; 64];
-    let mut flag = |store: &mut Store<'_, _>, project: &str, name: &str| {
-        let found = block_on(store.flag(project, name, &mut out)).unwrap();
+    let flag = |store: &mut Store<'_, _>, project: &str, name: &str| {
+        let found = block_on(store.flag(project, name)).unwrap();
         found.map(|(scope, value)| (value.to_string(), scope == Scope::Global))
     };
     assert_eq!(flag(&mut store, "home", "quiet"), Some(("true".into(), false)));
@@ -84,8 +83,8 @@ fn what_is_global_knows_nothing_of_projects() {
 fn names_that_cannot_be_are_refused_and_a_list_can_be_left() {
     let (mut flash, mut memory) = (Flash::new(4), memory());
     let mut store = open(&mut flash, &mut memory).0;
-    assert!(matches!(block_on(store.flag("", "a", &mut [])), Err(StoreError::Name(..))));
-    assert!(matches!(block_on(store.flag("home", "", &mut [])), Err(StoreError::Name(..))));
+    assert!(matches!(block_on(store.flag("", "a")), Err(StoreError::Name(..))));
+    assert!(matches!(block_on(store.flag("home", "")), Err(StoreError::Name(..))));
     for name in ["a", "b", "c"] {
         block_on(store.set(Key::Flag(Scope::Global, name), "1")).unwrap();
     }

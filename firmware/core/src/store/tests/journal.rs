@@ -6,7 +6,7 @@ use embassy_futures::block_on;
 use embedded_storage_async::nor_flash::{NorFlash as _, ReadNorFlash as _};
 
 use super::mock::{Mock, Tear};
-use crate::store::journal::Journaled;
+use crate::store::journal::{Fault, Journaled};
 
 type Small = Mock<256>;
 
@@ -30,9 +30,16 @@ fn flash(journal: &[[u8; 4]]) -> Small {
     flash
 }
 
-/// The pages that are erased by the first access.
+/// With the journal in order.
+fn settled(flash: &mut Small) -> Journaled<&mut Small> {
+    let mut journaled = Journaled::new(flash);
+    block_on(journaled.settle()).unwrap();
+    journaled
+}
+
+/// The pages that are erased before the first access.
 fn erased(mut flash: Small) -> Vec<usize> {
-    block_on(Journaled::new(&mut flash).read(256, &mut [0; 4])).unwrap();
+    block_on(settled(&mut flash).read(256, &mut [0; 4])).unwrap();
     (1..5).filter(|page| flash.bytes[page * 256] == 0xFF).collect()
 }
 
@@ -70,7 +77,7 @@ fn what_is_not_certain_erases_nothing() {
 #[test]
 fn a_full_journal_begins_anew() {
     let mut flash = Small::new(5);
-    let mut journaled = Journaled::new(&mut flash);
+    let mut journaled = settled(&mut flash);
     for round in 1..=65 {
         block_on(journaled.erase(512, 768)).unwrap();
         block_on(journaled.write(512, &[0; 4])).unwrap();
@@ -80,9 +87,30 @@ fn a_full_journal_begins_anew() {
     assert_eq!(flash.erases[2], 65);
     // It is void before its erase begins.
     for _ in 65..80 {
-        block_on(Journaled::new(&mut flash).erase(512, 768)).unwrap();
+        block_on(settled(&mut flash).erase(512, 768)).unwrap();
     }
     flash.cut_after(4, Tear::Forward, 1);
-    block_on(Journaled::new(&mut flash).erase(512, 768)).unwrap_err();
+    block_on(settled(&mut flash).erase(512, 768)).unwrap_err();
     assert_eq!(flash.bytes[4..8], YES);
+}
+
+#[test]
+fn nothing_is_touched_before_it_is_settled() {
+    let begun = [NO, PAGE_2, not(PAGE_2)];
+    let mut flash = flash(&[&[MAGIC, NO][..], &begun].concat());
+    let before = flash.bytes.clone();
+    let mut journaled = Journaled::new(&mut flash);
+    assert_eq!(block_on(journaled.read(256, &mut [0; 4])), Err(Fault::Unsettled));
+    assert_eq!(block_on(journaled.write(256, &[0; 4])), Err(Fault::Unsettled));
+    assert_eq!(block_on(journaled.erase(256, 512)), Err(Fault::Unsettled));
+    assert_eq!(flash.bytes, before);
+    // Neither after an erase that failed.
+    let mut flash = Small::new(5);
+    let mut journaled = settled(&mut flash);
+    journaled.flash.cut_after(10, Tear::Forward, 1);
+    assert!(matches!(block_on(journaled.erase(512, 768)), Err(Fault::Flash(_))));
+    assert!(journaled.flash.restart());
+    assert_eq!(block_on(journaled.read(256, &mut [0; 4])), Err(Fault::Unsettled));
+    block_on(journaled.settle()).unwrap();
+    assert_eq!(block_on(journaled.read(256, &mut [0; 4])), Ok(()));
 }
