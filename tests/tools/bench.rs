@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hub_core::json::{Value as Text, Writer};
 use hub_core::tool::{
-    Answer, CallEnding, ControllerCall, ErrorType, Execution, Failure, Handlers, Implementation, Name,
+    Answer, ControllerCall, ErrorType, Execution, Failed, Failure, Gone, Handlers, Implementation, Name,
     Registry, Success, Tool, execute,
 };
 use serde_json::Value;
@@ -111,21 +111,30 @@ impl Handlers for Bench {
         })
     }
 
-    async fn call<T>(
-        &self,
-        _: impl FnOnce(&mut Writer<'_>) -> Result<(), Failure>,
-        _: impl FnOnce(Answer<'_>) -> T,
-    ) -> Result<T, Failure> {
-        Err(Failure::new(ErrorType::Unavailable, format_args!("there is no controller here")))
-    }
-
     type Admitted = ();
+    type Denial = ();
+    type Unanswered = ();
 
-    async fn admit(&self, _: &ControllerCall<'_>) -> Result<(), Failure> {
+    async fn admit(&self, _: &ControllerCall<'_>) -> Result<(), ()> {
         Ok(())
     }
 
-    async fn ended(&self, (): (), _: CallEnding<'_>) {}
+    fn denied(&self, _: &ControllerCall<'_>, (): ()) -> Failure {
+        unreachable!("all calls are admitted")
+    }
+
+    async fn call(
+        &self,
+        (): (),
+        _: impl FnOnce(&mut Writer<'_>) -> Result<(), Gone>,
+        _: impl FnOnce(Answer<'_>) -> Result<Success, Failed>,
+    ) -> Result<Result<Success, Failed>, ()> {
+        Err(())
+    }
+
+    fn unanswered(&self, _: &str, (): ()) -> Failure {
+        Failure::new(ErrorType::Unavailable, format_args!("there is no controller here"))
+    }
 }
 
 impl Bench {

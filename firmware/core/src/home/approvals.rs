@@ -8,7 +8,7 @@ use core::fmt::Display;
 
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::signal::Signal;
-use embassy_time::{Duration, Instant, with_timeout};
+use embassy_time::{Duration, Instant, with_deadline};
 use heapless::String;
 
 use crate::json::{Overflow, Value, Writer};
@@ -144,21 +144,21 @@ impl Approvals {
         }
     }
 
-    /// Waits until a person decides, or for `patience`. Dropping the future cancels it.
-    pub async fn ask(
+    /// Has a person asked, for `patience`. The caller [waits](Asked::decided) for what they decide.
+    pub fn ask(
         &self,
         caller: &Caller<'_>,
         what: &dyn Display,
-        tool: &Name,
+        tool: &str,
         patience: Duration,
         can_use_pin: bool,
-    ) -> Result<Verdict, TooManyWait> {
+    ) -> Result<Asked<'_>, TooManyWait> {
         // One whose end nobody was told of yet is taken only if there is no other.
         let free = || self.places.iter().filter(|place| !place.is_taken.get());
         let place = free().find(|place| !place.is_due.get()).or_else(|| free().next()).ok_or(TooManyWait)?;
         if let Ok(mut action) = place.action.try_borrow_mut() {
             action.what = clip(what);
-            action.tool = tool.clone();
+            action.tool = clip(&tool);
             let (conversation, satellite) = match caller {
                 Caller::Person => ("", None),
                 Caller::Model { conversation, satellite, .. } => (*conversation, *satellite),
@@ -178,13 +178,8 @@ impl Approvals {
         place.wrong_pins.set(0);
         place.until.set(Instant::now() + patience);
         place.decided.reset();
-        let held = Held { approvals: self, place };
         self.changed.signal(());
-        if with_timeout(patience, place.decided.wait()).await.is_err() {
-            place.decide(Verdict::Expired);
-        }
-        drop(held);
-        Ok(place.verdict.get())
+        Ok(Asked { approvals: self, place })
     }
 
     /// A person decided. False if nothing with this number waits.
@@ -340,13 +335,23 @@ impl Display for Request<'_> {
     }
 }
 
-/// A place that is taken. Dropped, it is free again.
-struct Held<'a> {
+/// A person was asked. Dropped before they decided, it is cancelled.
+pub struct Asked<'a> {
     approvals: &'a Approvals,
     place: &'a Place,
 }
 
-impl Drop for Held<'_> {
+impl Asked<'_> {
+    /// Waits until a person decides, or the time is over.
+    pub async fn decided(self) -> Verdict {
+        if with_deadline(self.place.until.get(), self.place.decided.wait()).await.is_err() {
+            self.place.decide(Verdict::Expired);
+        }
+        self.place.verdict.get()
+    }
+}
+
+impl Drop for Asked<'_> {
     fn drop(&mut self) {
         if self.place.verdict.get() == Verdict::Waiting {
             self.place.decide(Verdict::Cancelled);

@@ -118,23 +118,23 @@ async fn read(port: &Port, home: &Home, id: &DeviceId) -> bool {
     }
 }
 
-/// Reads a device after a call whose outcome is unknown, and returns how it is now, in words. Waits a little for a
-/// controller that was lost. None if it does not tell.
-pub async fn read_back(port: &Port, home: &Home, id: &DeviceId) -> Option<String<{ limits::OUTCOME_TEXT }>> {
+/// Reads a device after a call whose outcome is unknown. Waits a little for a controller that was lost. Returns whether it
+/// told how the device is now.
+pub async fn read_back(port: &Port, home: &Home, id: &DeviceId) -> bool {
     let reading = async {
         loop {
             let compose = |params: &mut Writer<'_>| uri(id, params);
             match port.call(Method::ReadResource, compose, |answer| take(home, id, answer)).await {
-                Ok(true) => return home.with(id, |device| crate::text::clip(&format_args!("{device}"))),
+                Ok(true) => return true,
                 // It may have restarted, and need a handshake first.
                 Ok(false) | Err(CallError::Absent | CallError::Unsent(_) | CallError::Busy) => {
                     Timer::after(limits::HOME_RETRY / 4).await;
                 }
-                Err(_) => return None,
+                Err(_) => return false,
             }
         }
     };
-    with_timeout(limits::READ_BACK, reading).await.ok().flatten()
+    with_timeout(limits::READ_BACK, reading).await.unwrap_or_default()
 }
 
 /// Why it is not known what can be done with a device.

@@ -29,7 +29,7 @@ use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::signal::Signal;
 use embassy_time::{Instant, Timer};
 
-pub use self::approvals::{Approvals, Request, TooManyWait, Verdict, Waiting};
+pub use self::approvals::{Approvals, Asked, Request, TooManyWait, Verdict, Waiting};
 pub use self::changes::ChangeId;
 pub(crate) use self::changes::Step;
 use self::changes::{Changes, Stand};

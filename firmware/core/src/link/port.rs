@@ -44,6 +44,13 @@ pub enum CallError<E> {
     Silent,
 }
 
+impl<E> CallError<E> {
+    /// Whether the request was sent, so that it may have been done.
+    pub const fn is_unknown(&self) -> bool {
+        matches!(self, Self::Unknown(_) | Self::Malformed(_) | Self::Silent)
+    }
+}
+
 /// Why the controller's answer will not come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ended {

@@ -2,13 +2,13 @@
 
 use core::fmt::{self, Display};
 
-use super::execute::{CallFailure, EPILOGUE};
+use super::execute::{EPILOGUE, Failed};
 use super::input_required::InputRequired;
 use super::outcome::{ErrorType, Failure, Success};
-use crate::json::{Kind, Text, Value, Writer};
+use crate::json::{Kind, Mark, Text, Value, Writer};
 use crate::limits;
 use crate::log::error;
-use crate::text::{Measure, is_blank, quote};
+use crate::text::{Measure, clip, is_blank, quote};
 
 /// For the model, when it does not see all of a result.
 const CUT: &str = "It was done, and the result is cut. Do not repeat the call; ask for less, if you can.";
@@ -32,11 +32,12 @@ pub enum Answer<'a> {
 
 impl Answer<'_> {
     /// Writes the answer to a call of the tool `name` into the reply: `success` and `result`, or all that a failure has.
-    pub(super) fn write(&self, name: &str, reply: &mut Writer<'_>) -> Result<Success, CallFailure> {
+    #[inline(never)]
+    pub(super) fn write(&self, name: &str, before: Mark, reply: &mut Writer<'_>) -> Result<Success, Failed> {
         let (result, cut_from) = match *self {
             Answer::Error(message) => {
                 refuse(message.as_ref().map_or(&"", |message| message), name, reply);
-                return Err(CallFailure::Written);
+                return Err(Failed { is_unknown: false });
             }
             Answer::Result { result, cut_from } => (result, cut_from),
         };
@@ -45,16 +46,18 @@ impl Answer<'_> {
                 let wanted = InputRequired(result);
                 write_refusal(&wanted, name, reply);
                 wanted.write_guidance(reply);
-                return Err(CallFailure::Written);
+                return Err(Failed { is_unknown: false });
             }
             // MCP has results to come that are no results yet.
-            Some(kind) if kind != *"complete" => return Err(unknown_kind(&kind).into()),
+            Some(kind) if kind != *"complete" => {
+                return Err(Failed::write(&unknown_kind(&kind), name, before, reply));
+            }
             _ => {}
         }
         let words = Words::of(result, cut_from);
         if result.get("isError").is_some_and(|is_error| is_error.text() == "true") {
             refuse(&words, name, reply);
-            return Err(CallFailure::Written);
+            return Err(Failed { is_unknown: false });
         }
         reply.field("success", true);
         if let Some(structured) = words.structured.filter(|_| cut_from.is_none()) {
@@ -73,19 +76,22 @@ impl Answer<'_> {
 }
 
 impl Answer<'_> {
-    /// Why it was not done; nothing if it was.
-    pub(crate) fn refusal(&self) -> Option<Failure> {
-        let failed = |words: &dyn Display| {
-            let failure = Failure::failed(format_args!("{words}"));
-            failure.saying(format_args!("Sorry, that did not work: {words}"))
-        };
+    /// Whether it was done; `words` takes why it was not.
+    pub(crate) fn refusal(
+        &self,
+        words: &mut heapless::String<{ limits::OUTCOME_TEXT }>,
+    ) -> Result<Success, Failed> {
+        let mut refuse = |why: &dyn Display| *words = clip(why);
         match *self {
-            Answer::Error(message) => Some(failed(message.as_ref().map_or(&"", |message| message))),
+            Answer::Error(message) => refuse(message.as_ref().map_or(&"", |message| message)),
             Answer::Result { result, cut_from } => {
-                let is_error = result.get("isError").is_some_and(|is_error| is_error.text() == "true");
-                is_error.then(|| failed(&Words::of(result, cut_from)))
+                if result.get("isError").is_none_or(|is_error| is_error.text() != "true") {
+                    return Ok(Success::PLAIN);
+                }
+                refuse(&Words::of(result, cut_from));
             }
         }
+        Err(Failed { is_unknown: false })
     }
 }
 

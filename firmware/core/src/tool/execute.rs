@@ -12,7 +12,7 @@ use super::names::{TooMany, distinct, normalise};
 use super::outcome::{ErrorType, Failure, Success};
 use super::registry::Name;
 use super::{Registry, Tool};
-use crate::json::{Value, Writer};
+use crate::json::{Mark, Value, Writer};
 use crate::limits;
 use crate::log::{debug, error, info, trace, warn};
 use crate::schema::{self, Unknown};
@@ -35,37 +35,65 @@ pub trait Handlers {
         result: &mut Writer<'_>,
     ) -> Option<Result<Success, Failure>>;
 
-    /// Calls a tool of the controller's: `compose` writes the parameters of the call, an object with `name` and
-    /// `arguments`, or says why there is nothing to call; `read` reads the answer.
-    ///
-    /// Ends by itself within [`limits::TOOL_TIMEOUT`]. The request is sent at most once, and an error says whether it
-    /// was. Dropping the future cancels the call; the controller may have done it.
-    async fn call<T>(
-        &self,
-        compose: impl FnOnce(&mut Writer<'_>) -> Result<(), Failure>,
-        read: impl FnOnce(Answer<'_>) -> T,
-    ) -> Result<T, Failure>;
-
     /// What is known of a call to the controller while it is made.
     type Admitted;
 
+    /// Why a call is not admitted.
+    type Denial;
+
+    /// Why a call has no answer.
+    type Unanswered;
+
     /// Decides whether a call may be made. That may take until a person has approved of it. Nothing has been sent if it
     /// may not, or if the future is dropped.
-    async fn admit(&self, call: &ControllerCall<'_>) -> Result<Self::Admitted, Failure>;
+    async fn admit(&self, call: &ControllerCall<'_>) -> Result<Self::Admitted, Self::Denial>;
 
-    /// An admitted call has ended. If its outcome is unknown, the failure is told what could be found out.
-    async fn ended(&self, admitted: Self::Admitted, ending: CallEnding<'_>);
+    /// The failure of a call that is not admitted.
+    fn denied(&self, call: &ControllerCall<'_>, why: Self::Denial) -> Failure;
+
+    /// Makes an admitted call: `compose` writes its parameters, an object with `name` and `arguments`, or says that there is
+    /// nothing to call any more; `read` reads the answer.
+    ///
+    /// Ends by itself. The request is sent at most once, within [`limits::TOOL_TIMEOUT`], and [`unanswered`](Self::unanswered)
+    /// says whether it was. Dropping the future cancels the call; the controller may have done it.
+    async fn call(
+        &self,
+        admitted: Self::Admitted,
+        compose: impl FnOnce(&mut Writer<'_>) -> Result<(), Gone>,
+        read: impl FnOnce(Answer<'_>) -> Result<Success, Failed>,
+    ) -> Result<Result<Success, Failed>, Self::Unanswered>;
+
+    /// The failure of a call that has no answer.
+    fn unanswered(&self, name: &str, why: Self::Unanswered) -> Failure;
 }
 
-/// How a call to the controller ended.
-#[derive(Debug)]
-pub enum CallEnding<'a> {
-    /// It was done.
-    Done,
-    /// The controller refused it.
-    Refused,
-    /// It failed in another way.
-    Failed(&'a mut Failure),
+/// The tool left while it was being called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gone;
+
+impl Gone {
+    /// The failure of the call.
+    pub fn failure(self, name: &str) -> Failure {
+        Failure::new(ErrorType::NotFound, format_args!("Tool '{name}' not found"))
+    }
+}
+
+/// A call failed. The reply and the log tell why: a [`Failure`] is large, and is not carried through the stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// Whether it may have been done all the same.
+    pub is_unknown: bool,
+}
+
+impl Failed {
+    /// Writes the failure of the call of `name` into the reply, in place of what came after `before`, and logs it.
+    #[inline(never)]
+    pub(super) fn write(failure: &Failure, name: &str, before: Mark, reply: &mut Writer<'_>) -> Self {
+        reply.rewind(before);
+        failure.write(reply);
+        error!("Tool {} failed: {}", name, failure.error.as_str());
+        Self { is_unknown: failure.is_unknown }
+    }
 }
 
 /// A call to the controller that is about to be made.
@@ -110,28 +138,18 @@ pub async fn execute<H: Handlers>(
 ) -> Execution {
     let start = Instant::now();
     let before = reply.mark();
+    let mut call = Call { registry, name, arguments, before, reply };
     let mut outcome = match registry.look(name, |tool| tool.implementation) {
         Some(implementation) => {
             trace!("Tool called: {}", name.as_str());
-            let mut call = Call { registry, name, arguments, reply };
             call.run(implementation, handlers).await
         }
-        None => {
-            warn!("Tool {} is not known", name.as_str());
-            let failure = Failure::new(ErrorType::NotFound, format_args!("Tool '{name}' not found"));
-            Err(CallFailure::Unwritten(match registry.absence() {
-                Some(absence) => failure.saying(format_args!("I have no tool for that. {absence}")),
-                None => failure,
-            }))
-        }
+        None => Err(call.is_not_known()),
     };
-    if outcome.is_ok() && reply.room() < EPILOGUE {
-        let words = format_args!("'{name}' was done, but its result is too large to send");
-        let failure = Failure::new(ErrorType::TooLarge, words);
-        outcome = Err(CallFailure::Unwritten(
-            failure.instructing("It was done; do not repeat the call. Ask for less, if you can."),
-        ));
+    if outcome.is_ok() && call.reply.room() < EPILOGUE {
+        outcome = Err(call.is_too_large());
     }
+    let reply = call.reply;
     let milliseconds = start.elapsed().as_millis();
     let [arguments, more] = quote(arguments.text());
     match &outcome {
@@ -142,14 +160,7 @@ pub async fn execute<H: Handlers>(
             info!("tool {} {}{} in {} ms: {}{}", name.as_str(), arguments, more, milliseconds, result, rest);
             success.write(reply);
         }
-        Err(fault) => {
-            if let CallFailure::Unwritten(failure) = fault {
-                reply.rewind(before);
-                failure.write(reply);
-                error!("Tool {} failed: {}", name.as_str(), failure.error.as_str());
-            }
-            info!("tool {} {}{} in {} ms: failed", name.as_str(), arguments, more, milliseconds);
-        }
+        Err(_) => info!("tool {} {}{} in {} ms: failed", name.as_str(), arguments, more, milliseconds),
     }
     let execution = Execution { name: name.clone(), success: outcome.is_ok(), milliseconds };
     if execution.is_slow() {
@@ -161,26 +172,13 @@ pub async fn execute<H: Handlers>(
     execution
 }
 
-/// A call that did not succeed.
-#[expect(clippy::large_enum_variant, reason = "it is looked at once, where it is made")]
-pub(super) enum CallFailure {
-    /// Not in the reply yet.
-    Unwritten(Failure),
-    /// In the reply and the log already, since its text may be long.
-    Written,
-}
-
-impl From<Failure> for CallFailure {
-    fn from(failure: Failure) -> Self {
-        Self::Unwritten(failure)
-    }
-}
-
 /// A call that is being made.
 struct Call<'a, 'b> {
     registry: &'a Registry,
     name: &'a Name,
     arguments: Value<'a>,
+    /// Where its outcome begins in the reply.
+    before: Mark,
     reply: &'a mut Writer<'b>,
 }
 
@@ -189,9 +187,9 @@ impl Call<'_, '_> {
         &mut self,
         implementation: Implementation,
         handlers: &H,
-    ) -> Result<Success, CallFailure> {
+    ) -> Result<Success, Failed> {
         let name = self.name;
-        let (handler, kind) = match implementation {
+        let handler = match implementation {
             Implementation::Mcp => {
                 // Behind a pointer, for a stack frame of its own.
                 let call: Pin<&mut dyn Future<Output = _>> = pin!(self.controller(handlers));
@@ -201,8 +199,7 @@ impl Call<'_, '_> {
                 self.check()?;
                 return self.mock(response);
             }
-            Implementation::Builtin(handler) => (handler, "Builtin"),
-            Implementation::Internal(handler) => (handler, "Internal"),
+            Implementation::Builtin(handler) | Implementation::Internal(handler) => handler,
         };
         self.check()?;
         self.reply.field("success", true);
@@ -210,15 +207,9 @@ impl Call<'_, '_> {
         let running = with_timeout(limits::TOOL_TIMEOUT, handlers.run(handler, self.arguments, self.reply));
         let success = match running.await {
             Ok(Some(Ok(success))) => success,
-            Ok(Some(Err(failure))) => return Err(failure.into()),
-            Ok(None) => {
-                return Err(Failure::failed(format_args!("{kind} handler '{handler}' not found")).into());
-            }
-            Err(_) => {
-                let seconds = limits::TOOL_TIMEOUT.as_secs();
-                let failure = format_args!("Tool '{name}' timed out after {seconds} s and was cancelled");
-                return Err(Failure::new(ErrorType::Timeout, failure).into());
-            }
+            Ok(Some(Err(failure))) => return Err(self.fail(&failure)),
+            Ok(None) => return Err(self.has_no_handler(implementation, handler)),
+            Err(_) => return Err(self.is_late()),
         };
         // Internal ones are logged at a lower level: they are many, and the other side logs too.
         match implementation {
@@ -228,95 +219,150 @@ impl Call<'_, '_> {
         Ok(success)
     }
 
-    fn mock(&mut self, response: &str) -> Result<Success, CallFailure> {
-        let name = self.name;
-        let [arguments, more] = quote(self.arguments.text());
-        debug!("tool {} is a mock; its arguments {}{} are not used", name.as_str(), arguments, more);
-        let response = Value::parse(response.as_bytes())
-            .map_err(|error| Failure::failed(format_args!("The mock of '{name}' is broken: {error}")))?;
-        self.reply.field("success", true);
-        self.reply.field("result", response);
-        debug!("Tool {} completed successfully", name.as_str());
-        Ok(Success::PLAIN)
+    fn fail(&mut self, failure: &Failure) -> Failed {
+        Failed::write(failure, self.name, self.before, self.reply)
     }
 
-    /// Whether the arguments fit.
-    fn check(&self) -> Result<(), Failure> {
-        // Not by a combinator: a result is large, and moved only if it is a failure.
-        match self.registry.look(self.name, |tool| check(tool, self.arguments)) {
-            Some(Ok(())) => Ok(()),
-            Some(Err(failure)) => Err(failure),
-            None => Err(gone(self.name)),
+    #[inline(never)]
+    fn is_not_known(&mut self) -> Failed {
+        let Self { registry, name, .. } = *self;
+        warn!("Tool {} is not known", name.as_str());
+        let failure = Gone.failure(name);
+        match registry.absence() {
+            Some(absence) => self.fail(&failure.saying(format_args!("I have no tool for that. {absence}"))),
+            None => self.fail(&failure),
         }
     }
 
-    async fn controller<H: Handlers>(&mut self, handlers: &H) -> Result<Success, CallFailure> {
+    #[inline(never)]
+    fn is_too_large(&mut self) -> Failed {
+        let name = self.name;
+        let words = format_args!("'{name}' was done, but its result is too large to send");
+        let failure = Failure::new(ErrorType::TooLarge, words);
+        self.fail(&failure.instructing("It was done; do not repeat the call. Ask for less, if you can."))
+    }
+
+    #[inline(never)]
+    fn has_no_handler(&mut self, implementation: Implementation, handler: &str) -> Failed {
+        let kind = if let Implementation::Internal(_) = implementation { "Internal" } else { "Builtin" };
+        self.fail(&Failure::failed(format_args!("{kind} handler '{handler}' not found")))
+    }
+
+    #[inline(never)]
+    fn is_late(&mut self) -> Failed {
+        let (name, seconds) = (self.name, limits::TOOL_TIMEOUT.as_secs());
+        let words = format_args!("Tool '{name}' timed out after {seconds} s and was cancelled");
+        self.fail(&Failure::new(ErrorType::Timeout, words))
+    }
+
+    #[inline(never)]
+    fn mock(&mut self, response: &str) -> Result<Success, Failed> {
+        let name = self.name;
+        let [arguments, more] = quote(self.arguments.text());
+        debug!("tool {} is a mock; its arguments {}{} are not used", name.as_str(), arguments, more);
+        match Value::parse(response.as_bytes()) {
+            Ok(response) => {
+                self.reply.field("success", true);
+                self.reply.field("result", response);
+                debug!("Tool {} completed successfully", name.as_str());
+                Ok(Success::PLAIN)
+            }
+            Err(error) => {
+                Err(self.fail(&Failure::failed(format_args!("The mock of '{name}' is broken: {error}"))))
+            }
+        }
+    }
+
+    /// Whether the arguments fit.
+    #[inline(never)]
+    fn check(&mut self) -> Result<(), Failed> {
+        match self.registry.look(self.name, |tool| check(tool, self.arguments)) {
+            Some(Ok(())) => Ok(()),
+            Some(Err(failure)) => Err(self.fail(&failure)),
+            None => Err(self.fail(&Gone.failure(self.name))),
+        }
+    }
+
+    /// Writes the arguments into the reply as the controller takes them, until they are sent. Returns the controller's own
+    /// name of the tool.
+    #[inline(never)]
+    fn translate(&mut self) -> Result<(Name, Hints), Failed> {
         let Self { registry, name, arguments, .. } = *self;
         if registry.is_left_out(name) {
             let words = format_args!(
                 "'{name}' is a tool of the controller's that the hub had to leave out; nothing was sent"
             );
-            return Err(Failure::new(ErrorType::Unavailable, words).into());
+            return Err(self.fail(&Failure::new(ErrorType::Unavailable, words)));
         }
-        // The reply's buffer holds the arguments until they are sent.
-        let before = self.reply.mark();
         let translated = registry.look(name, |tool| {
-            let own_name = Name::try_from(tool.name).map_err(|_| gone(name))?;
+            let own_name = Name::try_from(tool.name).map_err(|_| Gone.failure(name))?;
             translate(tool, arguments, self.reply).map(|()| (own_name, tool.hints))
         });
-        let (tool, hints) = translated.unwrap_or_else(|| Err(gone(name)))?;
+        match translated {
+            Some(Ok(translated)) => Ok(translated),
+            Some(Err(failure)) => Err(self.fail(&failure)),
+            None => Err(self.fail(&Gone.failure(name))),
+        }
+    }
+
+    async fn controller<H: Handlers>(&mut self, handlers: &H) -> Result<Success, Failed> {
+        let (tool, hints) = self.translate()?;
+        let Self { registry, name, before, .. } = *self;
         let admitted = {
-            let arguments =
-                Value::unchecked(self.reply.since(before).as_bytes()).unwrap_or(Value::EMPTY_OBJECT);
-            let call = ControllerCall { tool: &tool, hints, arguments };
+            let call = ControllerCall { tool: &tool, hints, arguments: written(self.reply, before) };
             // Behind a pointer, for a stack frame of its own.
             let admitting: Pin<&mut dyn Future<Output = _>> = pin!(handlers.admit(&call));
             admitting.await
         };
         let admitted = match admitted {
             Ok(admitted) => admitted,
-            Err(failure) => return Err(failure.into()),
+            Err(why) => return Err(self.is_denied(handlers, &tool, hints, why)),
         };
         let reply = Cell::new(Some(&mut *self.reply));
         let compose = |params: &mut Writer<'_>| {
             // The tool may have left while somebody was asked.
             let is_gone = registry.look(name, |_| ()).is_none();
-            let Some(text) = reply.take().filter(|_| !is_gone) else { return Err(gone(name)) };
+            let text = reply.take().ok_or(Gone)?;
             params.object(|params| {
                 params.field("name", tool.as_str());
-                params.field("arguments", Value::unchecked(text.since(before).as_bytes()));
+                params.field("arguments", written(text, before));
             });
             text.rewind(before);
             reply.set(Some(text));
-            Ok(())
+            if is_gone { Err(Gone) } else { Ok(()) }
         };
         let read = |answer: Answer<'_>| match reply.take() {
-            Some(reply) => answer.write(name, reply),
-            None => Err(gone(name).into()),
+            Some(reply) => answer.write(name, before, reply),
+            None => Err(Failed { is_unknown: true }),
         };
-        let mut outcome = match handlers.call(compose, read).await {
-            Ok(outcome) => outcome,
-            Err(failure) => Err(failure.into()),
-        };
-        {
-            let ending = match &mut outcome {
-                Ok(_) => CallEnding::Done,
-                Err(CallFailure::Unwritten(failure)) => CallEnding::Failed(failure),
-                Err(CallFailure::Written) => CallEnding::Refused,
-            };
-            let ending: Pin<&mut dyn Future<Output = _>> = pin!(handlers.ended(admitted, ending));
-            ending.await;
+        match handlers.call(admitted, compose, read).await {
+            Ok(outcome) => {
+                if outcome.is_ok() {
+                    trace!("Tool {} completed successfully", name.as_str());
+                }
+                outcome
+            }
+            Err(why) => Err(self.is_unanswered(handlers, why)),
         }
-        if outcome.is_ok() {
-            trace!("Tool {} completed successfully", name.as_str());
-        }
-        outcome
+    }
+
+    #[inline(never)]
+    fn is_denied<H: Handlers>(&mut self, handlers: &H, tool: &str, hints: Hints, why: H::Denial) -> Failed {
+        let call = ControllerCall { tool, hints, arguments: written(self.reply, self.before) };
+        let failure = handlers.denied(&call, why);
+        self.fail(&failure)
+    }
+
+    #[inline(never)]
+    fn is_unanswered<H: Handlers>(&mut self, handlers: &H, why: H::Unanswered) -> Failed {
+        let failure = handlers.unanswered(self.name, why);
+        self.fail(&failure)
     }
 }
 
-/// The tool left while it was being called.
-fn gone(name: &str) -> Failure {
-    Failure::new(ErrorType::NotFound, format_args!("Tool '{name}' not found"))
+/// The arguments that were written into the reply.
+fn written<'a>(reply: &'a Writer<'_>, before: Mark) -> Value<'a> {
+    Value::unchecked(reply.since(before).as_bytes()).unwrap_or(Value::EMPTY_OBJECT)
 }
 
 /// Writes the arguments with the controller's names for them, and checks them.

@@ -24,7 +24,7 @@ pub use counts::Counts;
 pub use definition::{DeclaredTools, Example, Hints, Implementation, Tool};
 pub use describe::describe;
 pub(crate) use execute::EPILOGUE;
-pub use execute::{CallEnding, ControllerCall, Execution, Handlers, execute};
+pub use execute::{ControllerCall, Execution, Failed, Gone, Handlers, execute};
 pub use format::{Format, is_listed};
 pub use names::{TooMany, normalise};
 pub use outcome::{ErrorType, Failure, Success};

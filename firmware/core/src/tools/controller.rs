@@ -2,13 +2,13 @@
 
 use crate::limits;
 use crate::link::CallError;
-use crate::tool::{ErrorType, Failure};
+use crate::tool::{ErrorType, Failure, Gone};
 
-/// The failure that a caller sees.
-pub(super) fn explain(error: CallError<Failure>) -> Failure {
+/// The failure of a call of the tool `name` that a caller sees.
+pub(super) fn explain(name: &str, error: CallError<Gone>) -> Failure {
     let seconds = limits::TOOL_TIMEOUT.as_secs();
     match error {
-        CallError::Composed(failure) => failure,
+        CallError::Composed(gone) => gone.failure(name),
         CallError::Absent => Failure::new(
             ErrorType::Unavailable,
             format_args!("The controller is not connected; nothing was sent to it"),

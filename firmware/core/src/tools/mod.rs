@@ -16,13 +16,14 @@ use crate::clock::{Clock, Reading};
 use crate::config::Config;
 use crate::home::Home;
 use crate::json::{Value, Writer};
-use crate::link::{Method, Port};
+use crate::link::Port;
 use crate::platform::Platform;
 use crate::questions::Questions;
 use crate::speaker::Speaker;
 use crate::store::{Builtin, Store};
-use crate::tool::{Answer, CallEnding, Caller, ControllerCall, Failure, Handlers, Success, Tool};
+use crate::tool::{Answer, Caller, ControllerCall, Failed, Failure, Gone, Handlers, Success, Tool};
 
+use self::admission::{Admitted, Denial, Unanswered};
 pub(crate) use self::datetime::write_now;
 
 /// The documents that come with the firmware. A stored one of the same category and name replaces one of these.
@@ -93,7 +94,7 @@ macro_rules! declare {
         /// Tools that show how tools are made.
         pub static EXAMPLE_TOOLS: &[&Tool<'static>] = &[$(&$example::TOOL),*];
 
-        impl<P: Platform, F: MultiwriteNorFlash> Handlers for Toolbox<'_, P, Store<'_, F>> {
+        impl<'a, P: Platform, F: MultiwriteNorFlash> Handlers for Toolbox<'a, P, Store<'_, F>> {
             async fn run(
                 &self,
                 name: &str,
@@ -112,22 +113,29 @@ macro_rules! declare {
                 None
             }
 
-            async fn call<T>(
-                &self,
-                compose: impl FnOnce(&mut Writer<'_>) -> Result<(), Failure>,
-                read: impl FnOnce(Answer<'_>) -> T,
-            ) -> Result<T, Failure> {
-                self.port.call(Method::CallTool, compose, read).await.map_err(controller::explain)
-            }
+            type Admitted = Admitted<'a>;
+            type Denial = Denial;
+            type Unanswered = Unanswered;
 
-            type Admitted = admission::Admitted;
-
-            async fn admit(&self, call: &ControllerCall<'_>) -> Result<Self::Admitted, Failure> {
+            async fn admit(&self, call: &ControllerCall<'_>) -> Result<Admitted<'a>, Denial> {
                 admission::admit(self, call).await
             }
 
-            async fn ended(&self, admitted: Self::Admitted, ending: CallEnding<'_>) {
-                admission::ended(self, admitted, ending).await;
+            fn denied(&self, call: &ControllerCall<'_>, why: Denial) -> Failure {
+                why.explain(self.home, call)
+            }
+
+            async fn call(
+                &self,
+                admitted: Admitted<'a>,
+                compose: impl FnOnce(&mut Writer<'_>) -> Result<(), Gone>,
+                read: impl FnOnce(Answer<'_>) -> Result<Success, Failed>,
+            ) -> Result<Result<Success, Failed>, Unanswered> {
+                admitted.call(self.port, compose, read).await
+            }
+
+            fn unanswered(&self, name: &str, why: Unanswered) -> Failure {
+                why.explain(self.home, name)
             }
         }
     };

@@ -1,16 +1,19 @@
 //! `undo`: takes the last change of a device back. (A tool's parts are explained in this folder's README.md.)
 
-use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+use core::pin::{Pin, pin};
 
-use super::{Toolbox, admission, controller};
-use crate::home::{DeviceId, NotUndone, Step, read_actions};
-use crate::json::{Value, Writer};
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+use heapless::String;
+
+use super::admission::{self, Denial, Unanswered};
+use super::Toolbox;
+use crate::home::{DeviceId, NotUndone, Step, read_actions, write_arguments};
+use crate::json::{Mark, Value, Writer};
 use crate::limits;
-use crate::link::Method;
 use crate::platform::Platform;
 use crate::store::Store;
 use crate::text::clip;
-use crate::tool::{Answer, CallEnding, ControllerCall, ErrorType, Example, Failure, Hints, Name, Success, Tool};
+use crate::tool::{ControllerCall, ErrorType, Example, Failure, Hints, Name, Success, Tool};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Takes back the last change of a device that a person or a model made.\n\nUse it when somebody says \"undo \
@@ -31,12 +34,22 @@ pub(super) async fn run<P: Platform, F: MultiwriteNorFlash>(
     result: &mut Writer<'_>,
 ) -> Result<Success, Failure> {
     let home = toolbox.home;
-    let (device, steps) = home.undo_steps().map_err(|why| explain(toolbox, why))?;
+    let (device, steps) = match home.undo_steps() {
+        Ok(steps) => steps,
+        Err(why) => return Err(explain(toolbox, why)),
+    };
+    let before = result.mark();
+    let mut words = String::new();
     for step in &steps {
-        perform(toolbox, &device, step).await?;
+        let performed = perform(toolbox, &device, step, &mut words, result).await;
+        if let Err(stuck) = performed {
+            let failure = stuck.explain(toolbox, written(result, before), &words);
+            result.rewind(before);
+            return Err(failure);
+        }
     }
     home.forget_change();
-    let name: heapless::String<{ limits::DEVICE_NAME }> =
+    let name: String<{ limits::DEVICE_NAME }> =
         home.with(&device, |device| clip(&device.name)).unwrap_or_default();
     result.object(|out| {
         out.field("device", device.as_str());
@@ -63,53 +76,87 @@ fn explain<P, S>(toolbox: &Toolbox<'_, P, S>, why: NotUndone) -> Failure {
     }
 }
 
-/// The arguments of a call that undoes something: those that the controller gave, and a value.
-const ARGUMENTS: usize = 256;
+/// Why a step cannot be done.
+enum Stuck {
+    /// The controller does not tell how.
+    Unread,
+    /// It is not admitted.
+    Denied(Name, Denial),
+    /// The controller refused it, in words.
+    Refused,
+    /// There is no answer.
+    Unanswered(Unanswered),
+}
 
-/// Does one step. It is a call like any other: judged, and sent once.
+impl Stuck {
+    #[inline(never)]
+    fn explain<P, S>(self, toolbox: &Toolbox<'_, P, S>, arguments: Value<'_>, words: &str) -> Failure {
+        match self {
+            Self::Unread => {
+                let words =
+                    format_args!("The controller does not tell how to set the device back; nothing was sent");
+                Failure::new(ErrorType::Unavailable, words)
+            }
+            Self::Denied(tool, why) => {
+                let call = ControllerCall { tool: &tool, hints: Hints::NONE, arguments };
+                why.explain(toolbox.home, &call)
+            }
+            Self::Refused => {
+                let failure = Failure::failed(format_args!("{words}"));
+                failure.saying(format_args!("Sorry, that did not work: {words}"))
+            }
+            Self::Unanswered(why) => why.explain(toolbox.home, TOOL.name),
+        }
+    }
+}
+
+/// The arguments that were written where the result will be.
+fn written<'a>(result: &'a Writer<'_>, before: Mark) -> Value<'a> {
+    Value::parse(result.since(before).as_bytes()).unwrap_or(Value::EMPTY_OBJECT)
+}
+
+/// Does one step. It is a call like any other: judged, and sent once. Its arguments are in `result` until it is done.
 async fn perform<P: Platform, F: MultiwriteNorFlash>(
     toolbox: &Toolbox<'_, P, Store<'_, F>>,
     device: &DeviceId,
     step: &Step,
-) -> Result<(), Failure> {
-    let mut text = [0; ARGUMENTS];
+    words: &mut String<{ limits::OUTCOME_TEXT }>,
+    result: &mut Writer<'_>,
+) -> Result<(), Stuck> {
+    let before = result.mark();
     let found = read_actions(toolbox.port, toolbox.home, device, |actions| {
         let action = actions.get(step.action)?;
-        let tool: Name = action.get("tool")?.as_text()?.decode()?;
         let mut value = [0; 32];
         let mut writer = Writer::new(&mut value);
         step.value.write(&mut writer);
         let length = writer.finish().ok()?;
-        let value = Value::parse(value.get(..length)?).ok()?;
-        let mut writer = Writer::new(&mut text);
-        crate::home::write_arguments(action, value, &mut writer);
-        Some((tool, writer.finish().ok()?))
+        write_arguments(action, Value::parse(value.get(..length)?).ok()?, result);
+        action.get("tool")?.as_text()?.decode()
     });
-    let (tool, length) = found.await.ok().flatten().ok_or_else(|| {
-        let words = format_args!("The controller does not tell how to set the device back; nothing was sent");
-        Failure::new(ErrorType::Unavailable, words)
-    })?;
-    let arguments = text.get(..length).and_then(|text| Value::parse(text).ok()).unwrap_or(Value::EMPTY_OBJECT);
-    let call = ControllerCall { tool: &tool, hints: Hints::NONE, arguments };
-    let admitted = admission::admit(toolbox, &call).await?;
+    let tool: Name = found.await.ok().flatten().ok_or(Stuck::Unread)?;
+    let admitted = {
+        let call = ControllerCall { tool: &tool, hints: Hints::NONE, arguments: written(result, before) };
+        let admitting: Pin<&mut dyn Future<Output = _>> = pin!(admission::admit(toolbox, &call));
+        admitting.await
+    };
+    let admitted = match admitted {
+        // Undoing it would do again what was just taken back.
+        Ok(admitted) => admitted.unrecorded(),
+        Err(why) => return Err(Stuck::Denied(tool, why)),
+    };
     let compose = |params: &mut Writer<'_>| {
         params.object(|params| {
             params.field("name", tool.as_str());
-            params.field("arguments", arguments);
+            params.field("arguments", written(result, before));
         });
         Ok(())
     };
-    let read = |answer: Answer<'_>| answer.refusal();
-    let mut outcome = match toolbox.port.call(Method::CallTool, compose, read).await {
-        Ok(Some(refusal)) => Err(refusal),
-        Ok(None) => Ok(()),
-        Err(error) => Err(controller::explain(error)),
-    };
-    let ending = match &mut outcome {
-        // It is no change of its own: undoing it would do again what was just taken back.
-        Ok(()) => CallEnding::Refused,
-        Err(failure) => CallEnding::Failed(failure),
-    };
-    admission::ended(toolbox, admitted, ending).await;
-    outcome
+    match admitted.call(toolbox.port, compose, |answer| answer.refusal(words)).await {
+        Ok(Ok(_)) => {
+            result.rewind(before);
+            Ok(())
+        }
+        Ok(Err(_)) => Err(Stuck::Refused),
+        Err(why) => Err(Stuck::Unanswered(why)),
+    }
 }
