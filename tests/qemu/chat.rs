@@ -16,7 +16,8 @@ use world::relay::KEY;
 use world::{ask, client};
 
 use crate::way::{Site, Way};
-use crate::{Machine, STACK, serves};
+use crate::{STACK, serves};
+use support::machine::Machine;
 
 /// Longer than the hub lets a person wait.
 const PATIENCE: Duration = Duration::from_secs(90);

@@ -9,8 +9,8 @@ use tokio::net::UnixStream;
 use tokio::time::sleep;
 use world::in_real_time;
 
-use crate::Machine;
 use crate::way::{Site, Way};
+use support::machine::Machine;
 
 const SSID: &str = "Simulated Home";
 const PASSWORD: &str = "correct horse";

@@ -3,7 +3,7 @@
 use support::certificate::{Issued, KeyKind, authority};
 use support::mosquitto::{Login, Mosquitto};
 
-use crate::Machine;
+use support::machine::Machine;
 
 /// How the firmware reaches its broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //! and a house of nodes of every kind. It takes a minute or two to interview them, so that one story tells it all.
 
 mod client;
+mod hub;
 mod stack;
 
 use std::io::{BufRead, BufReader};
@@ -9,9 +10,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use client::{Client, zwave};
+use hub::Hub;
 use serde_json::{Value, json};
 use stack::{Place, Stick};
-use support::process::Running;
+use support::mosquitto::Mosquitto;
 
 const PLANS: &str = r#"{
     "groups": { "Downstairs": ["Hall Light", "lamp in the hall"], "Everything": ["Hall Light", "Siren"] },
@@ -61,7 +63,22 @@ fn a_house_from_its_first_interview_to_a_pulled_stick() {
     a_node_dies_and_returns(&mut client, &mut stick);
     groups_and_scenes(&mut client, &mut stick);
     a_client_by_other_hands(&url, &mut stick);
-    the_hub(&url);
+
+    let broker = Mosquitto::start();
+    let hubs = [
+        Hub::over_a_pipe(&broker, &url),
+        Hub::over_a_serial_line(&broker, &url),
+        Hub::in_qemu(&broker, &url),
+    ];
+    for (hub, degrees) in hubs.iter().zip([17.5, 18.5, 19.5]) {
+        hub.lives(&mut stick, degrees);
+    }
+    tell("the server is restarted again, and all hubs see it");
+    drop(server);
+    hubs.iter().for_each(|hub| hub.sees_available(false));
+    let server = place.server(&stick);
+    is_back(&mut client);
+    hubs.iter().for_each(|hub| hub.sees_available(true));
 
     tell("the stick is pulled, and plugged in again");
     let port = stick.port;
@@ -70,10 +87,12 @@ fn a_house_from_its_first_interview_to_a_pulled_stick() {
     client.waits("the network to be lost", |client| {
         client.hears("list_devices", json!({})).is_err_and(|words| words.contains("stick"))
     });
+    hubs.iter().for_each(|hub| hub.sees_available(false));
     drop(server);
     let stick = place.stick(port);
     let _server = place.server(&stick);
     is_back(&mut client);
+    hubs.iter().for_each(|hub| hub.sees_available(true));
 }
 
 fn tell(step: &str) {
@@ -271,35 +290,6 @@ fn a_client_by_other_hands(url: &str, stick: &mut Stick) {
     assert_eq!(said[2]["resources"].as_array().map(Vec::len), Some(16), "{}", said[2]);
     assert_eq!(said[4]["read"]["state"]["on"], true, "{}", said[4]);
     assert_eq!(said[5], json!({ "off": "Hall Light is now off", "failed": false }));
-}
-
-/// The hub of the simulator, with the network at the end of its serial line.
-fn the_hub(url: &str) {
-    tell("the hub, over a pipe and over a serial line");
-    let sim = std::env::var("HEARTHWAVE_SIM").expect("HEARTHWAVE_SIM is the program `sim`");
-    let asks = |link: &str, question: &str| -> Value {
-        let mut command = Command::new(&sim);
-        command.args(["--llm", "none", "--link", link, "--once", question]).stdin(Stdio::null());
-        let output = command.output().expect("it runs");
-        let log = String::from_utf8_lossy(&output.stderr).into_owned();
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}; the log:\n{log}"))
-    };
-    let on = r#"control_zwave_device {"device_name":"hall light","command":"on"}"#;
-    let reply = asks(&format!("exec:'{}' --zwave-js {url}", zwave()), on);
-    assert_eq!(
-        (&reply["success"], &reply["message"]),
-        (&json!(true), &json!("Hall Light is now on")),
-        "{reply}"
-    );
-    let mut command = Command::new(zwave());
-    command.args(["--pty", "--zwave-js", url]).stdin(Stdio::null()).env_remove("RUST_LOG");
-    let (_running, path) = Running::start_until(&mut command, "zwave: serving on ");
-    let off = r#"control_zwave_device {"device_name":"hall light","command":"off"}"#;
-    let reply = asks(&format!("serial:{path}"), off);
-    assert_eq!(reply["message"], "Hall Light is now off", "{reply}");
-    let reply =
-        asks(&format!("serial:{path}"), r#"set_thermostat {"device_name":"thermostat","setpoint":50}"#);
-    assert!(reply["success"] == false && reply["error"].to_string().contains("from 5 to 30"), "{reply}");
 }
 
 fn is_back(client: &mut Client) {

@@ -8,6 +8,7 @@ pub mod exchange;
 pub mod improv;
 pub mod line;
 pub mod log;
+pub mod machine;
 pub mod mosquitto;
 pub mod person;
 pub mod process;

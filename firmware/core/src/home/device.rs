@@ -1,6 +1,6 @@
 //! One device: as the controller describes it, and as the hub keeps it.
 
-use core::fmt::{self, Display, Write as _};
+use core::fmt::{self, Display};
 
 use super::kind::{Kind, Standing};
 use crate::json::{self, Text, Value, Writer};
@@ -82,7 +82,17 @@ impl Display for Device<'_> {
 
 /// A device as the controller describes it in a resource.
 #[derive(Clone, Copy, Debug)]
-pub struct Description<'a>(Value<'a>);
+pub struct Description<'a> {
+    name: Option<Text<'a>>,
+    room: Option<Text<'a>>,
+    kind_word: Option<Text<'a>>,
+    pub(super) kind: Kind,
+    pub(super) state: Value<'a>,
+    /// What can be done with it, by action.
+    pub(super) actions: Value<'a>,
+    pub(super) is_available: bool,
+    pub(super) battery: Option<u8>,
+}
 
 impl<'a> Description<'a> {
     /// The description in the answer to `resources/read`, whose text is unescaped into `room`. None if it is not one, or
@@ -91,72 +101,63 @@ impl<'a> Description<'a> {
         let contents = result.get("contents")?.items().next()?;
         let text = contents.get("text")?.as_text()?.decode_into(room)?;
         let resource = Value::parse(text.as_bytes()).ok()?;
-        (resource.kind() == json::Kind::Object).then_some(Self(resource))
+        (resource.kind() == json::Kind::Object).then(|| Self::of(resource))
     }
 
-    /// What it is.
-    pub(super) fn kind(&self) -> Kind {
-        Kind::of(self.0)
-    }
-
-    /// What can be done with it, by action.
-    pub(super) fn actions(&self) -> Value<'a> {
-        self.object("actions").unwrap_or(Value::EMPTY_OBJECT)
-    }
-
-    pub(super) fn state(&self) -> Value<'a> {
-        self.object("state").unwrap_or(Value::EMPTY_OBJECT)
-    }
-
-    pub(super) fn is_available(&self) -> bool {
-        self.0.get("available").is_none_or(|value| value.text() != "false")
-    }
-
-    pub(super) fn battery(&self) -> Option<u8> {
-        self.0
-            .get("battery")?
-            .as_f64()
-            .filter(|percent| (0.0..=100.0).contains(percent))
-            .map(|percent| percent as u8)
+    /// What the members say; those of another type say nothing.
+    fn of(resource: Value<'a>) -> Self {
+        let mut this = Self {
+            name: None,
+            room: None,
+            kind_word: None,
+            kind: Kind::Other,
+            state: Value::EMPTY_OBJECT,
+            actions: Value::EMPTY_OBJECT,
+            is_available: true,
+            battery: None,
+        };
+        // In one pass: to look each up by its name would read all of them each time.
+        for (key, value) in resource.members() {
+            let object = || if value.kind() == json::Kind::Object { value } else { Value::EMPTY_OBJECT };
+            let percent = || value.as_f64().filter(|percent| (0.0..=100.0).contains(percent));
+            match key.plain() {
+                Some("name") => this.name = value.as_text(),
+                Some("room") => this.room = value.as_text(),
+                Some("kind") => this.kind_word = value.as_text(),
+                Some("state") => this.state = object(),
+                Some("actions") => this.actions = object(),
+                Some("available") => this.is_available = value.text() != "false",
+                Some("battery") => this.battery = percent().map(|percent| percent as u8),
+                _ => {}
+            }
+        }
+        this.name = this.name.filter(|name| !crate::text::is_blank(name));
+        this.kind = Kind::named(this.kind_word, this.state);
+        this
     }
 
     /// The texts that are kept of it, in the order of [`super::table::Part`]; the first is its id.
     pub(super) fn texts(&self, id: &str, look: &mut dyn FnMut([&dyn Display; 6])) {
-        let text = |name: &str| self.0.get(name).and_then(|value| value.as_text());
-        let clipped = |name, most| Clipped { text: text(name), most };
-        let kind = self.kind();
-        let (mut name, room) = (clipped("name", limits::DEVICE_NAME), clipped("room", limits::DEVICE_ROOM));
-        let is_nameless = name.text.is_none_or(|name| crate::text::is_blank(&name));
-        name.text = name.text.filter(|_| !is_nameless);
-        let word = if kind == Kind::Other { clipped("kind", limits::DEVICE_ROOM) } else { Clipped::NOTHING };
-        let (state, actions) = (Compact(self.state()), Compact(self.actions()));
+        let (name, room) = (Clipped(self.name, limits::DEVICE_NAME), Clipped(self.room, limits::DEVICE_ROOM));
+        let name: &dyn Display = if self.name.is_none() { &id } else { &name };
+        let word = Clipped(self.kind_word.filter(|_| self.kind == Kind::Other), limits::DEVICE_ROOM);
+        let (state, actions) = (Compact(self.state), Compact(self.actions));
         let fits = |text: &dyn Display, most| Measure::Plain.length(text) <= most;
         let state: &dyn Display = if fits(&state, limits::DEVICE_STATE) { &state } else { &"{}" };
-        let is_kept = kind.is_guarded() && fits(&actions, limits::DEVICE_ACTIONS);
+        let is_kept = self.kind.is_guarded() && fits(&actions, limits::DEVICE_ACTIONS);
         let actions: &dyn Display = if is_kept { &actions } else { &"" };
-        let name: &dyn Display = if is_nameless { &id } else { &name };
         look([&id, name, &room, &word, state, actions]);
     }
-
-    fn object(&self, name: &str) -> Option<Value<'a>> {
-        self.0.get(name).filter(|value| value.kind() == json::Kind::Object)
-    }
 }
 
-/// As much of a text as fits, and a mark if there is more.
-struct Clipped<'a> {
-    text: Option<Text<'a>>,
-    most: usize,
-}
-
-impl Clipped<'_> {
-    const NOTHING: Self = Self { text: None, most: 0 };
-}
+/// As much of a text as fits into so many bytes, and a mark if there is more.
+struct Clipped<'a>(Option<Text<'a>>, usize);
 
 impl Display for Clipped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.text {
-            Some(text) => Measure::Plain.write_marked(text, self.most, "…", f),
+        match self.0.map(|text| (text, text.plain())) {
+            Some((_, Some(plain))) if plain.len() <= self.1 => f.write_str(plain),
+            Some((text, _)) => Measure::Plain.write_marked(&text, self.1, "…", f),
             None => Ok(()),
         }
     }
@@ -167,15 +168,16 @@ struct Compact<'a>(Value<'a>);
 
 impl Display for Compact<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (mut is_string, mut is_escaped) = (false, false);
-        for character in self.0.text().chars() {
-            if is_string || !character.is_ascii_whitespace() {
-                f.write_char(character)?;
+        let text = self.0.text();
+        let (mut start, mut is_string, mut is_escaped) = (0, false, false);
+        for (at, byte) in text.bytes().enumerate() {
+            if !is_string && byte.is_ascii_whitespace() {
+                f.write_str(text.get(start..at).unwrap_or_default())?;
+                start = at + 1;
             }
-            let is_quote = character == '"' && !is_escaped;
-            is_string ^= is_quote;
-            is_escaped = is_string && character == '\\' && !is_escaped;
+            is_string ^= byte == b'"' && !is_escaped;
+            is_escaped = is_string && byte == b'\\' && !is_escaped;
         }
-        Ok(())
+        f.write_str(text.get(start..).unwrap_or_default())
     }
 }

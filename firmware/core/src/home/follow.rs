@@ -3,7 +3,7 @@
 use core::convert::Infallible;
 
 use embassy_futures::select::{Either, select};
-use embassy_time::{Timer, with_timeout};
+use embassy_time::{Instant, Timer, with_timeout};
 use heapless::String;
 
 use super::device::{Description, URI};
@@ -157,8 +157,8 @@ pub(crate) async fn read_actions<T>(
         let Answer::Result { result, .. } = answer else { return Err(Unread::Refused) };
         let mut room = [0; limits::DEVICE];
         let description = Description::read(result, &mut room).ok_or(Unread::Refused)?;
-        home.describe(id, &description);
-        Ok(look(description.actions()))
+        home.describe(id, &description, Instant::now());
+        Ok(look(description.actions))
     };
     let compose = |params: &mut Writer<'_>| uri(id, params);
     port.call(Method::ReadResource, compose, read).await.unwrap_or(Err(Unread::Unasked))
@@ -166,20 +166,22 @@ pub(crate) async fn read_actions<T>(
 
 /// Takes the description of a device. Returns whether it is one; otherwise the device stays as it is.
 fn take(home: &Home, id: &DeviceId, answer: Answer<'_>) -> bool {
-    let mut room = [0; limits::DEVICE];
-    let (description, error) = match answer {
-        Answer::Result { result, .. } => (Description::read(result, &mut room), None),
-        Answer::Error(words) => (None, words),
-    };
-    match (&description, error) {
-        (Some(description), _) => home.describe(id, description),
-        (None, Some(words)) => {
-            let words = words.excerpt::<{ limits::QUOTE }>();
+    let start = Instant::now();
+    let result = match answer {
+        Answer::Result { result, .. } => result,
+        Answer::Error(words) => {
+            let words = words.map(|words| words.excerpt::<{ limits::QUOTE }>()).unwrap_or_default();
             warn!("home: the controller does not describe {}: {}", id.as_str(), words.as_str());
+            return false;
         }
-        (None, None) => warn!("home: {} is described in a way that the hub cannot read", id.as_str()),
+    };
+    let is_described = home.read(id, result, start);
+    if is_described {
+        debug!("home: {} was read in {} us", id.as_str(), start.elapsed().as_micros());
+    } else {
+        warn!("home: {} is described in a way that the hub cannot read", id.as_str());
     }
-    description.is_some()
+    is_described
 }
 
 fn uri(id: &DeviceId, params: &mut Writer<'_>) -> Result<(), Infallible> {

@@ -1,6 +1,6 @@
 //! The kinds of devices: what the hub knows of each.
 
-use crate::json::{self, Value};
+use crate::json::{self, Text, Value};
 
 /// A kind of device. The first is all zeros, as a new hub's memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,16 +47,12 @@ const NAMES: [(&str, Kind); 10] = [
 ];
 
 impl Kind {
-    /// The kind of a device with this resource.
-    pub(super) fn of(resource: Value<'_>) -> Self {
-        let text = |value: Option<Value<'_>>, wanted: &str| {
-            value.and_then(|value| value.as_text()).is_some_and(|text| text == *wanted)
-        };
-        let word = resource.get("kind");
-        let known =
-            NAMES.into_iter().find(|(name, _)| text(word, name)).map_or(Self::Other, |(_, kind)| kind);
-        let class = resource.get("state").and_then(|state| state.get("class"));
-        if known == Self::Cover && text(class, "garage") { Self::Garage } else { known }
+    /// The kind of this name, of a device in this state.
+    pub(super) fn named(word: Option<Text<'_>>, state: Value<'_>) -> Self {
+        let known = word.and_then(|word| NAMES.into_iter().find(|(name, _)| word == **name));
+        let kind = known.map_or(Self::Other, |(_, kind)| kind);
+        let is_garage = || state.get("class").is_some_and(|class| class.text() == "\"garage\"");
+        if kind == Self::Cover && is_garage() { Self::Garage } else { kind }
     }
 
     /// Its name in resources; none for [`Other`](Self::Other).
@@ -78,7 +74,10 @@ impl Kind {
         match self {
             Self::Switch | Self::Light | Self::Siren => is("on", "true").then_some(Notable::On),
             Self::Lock => is("locked", "false").then_some(Notable::Unlocked),
-            Self::Cover | Self::Garage => is_open().then_some(Notable::Open),
+            // One that moves or has stopped on its way is not closed, wherever it is.
+            Self::Cover | Self::Garage => {
+                (is_open() || is("moving", "true") || is("stopped", "true")).then_some(Notable::Open)
+            }
             Self::BinarySensor if is("class", "\"contact\"") => is("active", "true").then_some(Notable::Open),
             Self::BinarySensor => is("active", "true").then_some(Notable::Active),
             _ => None,
@@ -128,6 +127,7 @@ impl core::fmt::Display for Standing<'_> {
                 Some(at) if at.as_f64() == Some(0.0) => f.write_str("closed"),
                 Some(at) if at.as_f64().is_some_and(|at| at < 99.0) => write!(f, "open to {}", at.text()),
                 Some(_) => f.write_str("open"),
+                None if is_true("moving") == Some(true) => f.write_str("moving"),
                 None => f.write_str(word(None, "", "")),
             },
             Kind::Climate => {

@@ -307,10 +307,16 @@ impl Home {
         }
     }
 
+    /// Reads the controller's answer to `resources/read` of a device. Returns whether it describes one.
+    pub fn read(&self, id: &str, result: Value<'_>, now: Instant) -> bool {
+        let mut room = [0; limits::DEVICE];
+        let description = Description::read(result, &mut room);
+        description.inspect(|description| self.describe(id, description, now)).is_some()
+    }
+
     /// The device is as the controller describes it.
-    fn describe(&self, id: &str, description: &Description<'_>) {
-        let kind = description.kind();
-        let stand = Stand::of(kind, description.state());
+    fn describe(&self, id: &str, description: &Description<'_>, now: Instant) {
+        let stand = Stand::of(description.kind, description.state);
         let described = self.change(|table| {
             let place = table.place(id)?;
             let before = table.get(place).map(|device| Stand::of(device.kind, device.state()));
@@ -324,7 +330,7 @@ impl Home {
         match described.flatten() {
             Some((true, before)) if before.as_ref() != Some(&stand) => {
                 if let Ok(mut changes) = self.changes.try_borrow_mut() {
-                    changes.seen(id, &stand, Instant::now());
+                    changes.seen(id, &stand, now);
                 }
             }
             Some((false, _)) => warn!("home: there is no room for how {} stands", id),

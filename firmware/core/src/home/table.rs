@@ -154,10 +154,10 @@ impl Table {
         description.texts(&id, &mut |texts| outcome = self.replace(place, &old, texts));
         let has_new_texts = outcome?;
         let Some(entry) = self.entries.get_mut(place) else { return Err(Full) };
-        let flag = if description.is_available() { Flags::AVAILABLE.0 } else { 0 };
+        let flag = if description.is_available { Flags::AVAILABLE.0 } else { 0 };
         entry.flags = entry.flags & !Flags::AVAILABLE.0 | flag;
-        entry.kind = description.kind();
-        entry.battery = description.battery().map_or(0, |percent| percent.saturating_add(1));
+        entry.kind = description.kind;
+        entry.battery = description.battery.map_or(0, |percent| percent.saturating_add(1));
         let is_same = entry.kind == old.kind && entry.battery == old.battery && entry.flags == old.flags;
         Ok(has_new_texts || !is_same)
     }

@@ -1,0 +1,65 @@
+//! The home in the firmware: 64 devices, and what they cost.
+
+use host_sim::zwave::{Device, DeviceState, Home};
+use serde_json::{Value, json};
+use support::mosquitto::Mosquitto;
+use support::wait_for;
+
+use crate::way::Way;
+use crate::{STACK, serves, waits_for_info};
+
+/// Instructions for one device, from the controller's line to the table.
+const UPDATE_BUDGET: u64 = 250_000;
+
+/// A home with this many switches beside what it has anyway.
+fn large_home(count: u16) -> Home {
+    (0..count).fold(Home::fast(7), |home, number| {
+        let name: &'static str = Box::leak(format!("Socket number {number}").into_boxed_str());
+        let state = DeviceState::Switch(number % 2 == 0);
+        let node = 100 + number;
+        home.with_device(Device { node, name, room: "Workshop", state, battery: None, is_alive: true })
+    })
+}
+
+fn device(broker: &Mosquitto, id: &str) -> Value {
+    serde_json::from_str(&broker.next_message(&format!("hearthwave/qemu/device/{id}"))).expect("JSON")
+}
+
+#[test]
+#[ignore = "needs qemu, mosquitto and the firmware; ./tests/run runs it"]
+fn a_board_knows_64_devices_and_counts_the_rest() {
+    let site = Way::Plain.broker();
+    let broker = &site.broker;
+    // One instruction is one nanosecond, so that the hub's own clock counts them.
+    let machine = site.machine(&["icount=1", "log=debug", "report=1"]);
+    let home = large_home(50);
+    serves(&home, machine.line());
+    let info = waits_for_info(broker, |info| info["devices"] == 64);
+    let left_out = home.devices().len() + 4 - 64;
+    assert_eq!(info["devices_left_out"], left_out, "{info}");
+    assert_eq!(device(broker, "100-0")["state"], json!({ "on": true }));
+
+    // Somebody presses a switch on the wall, and presses it again.
+    for is_on in [false, true] {
+        home.press("Socket number 0");
+        wait_for("the switch", || device(broker, "100-0")["state"]["on"] == is_on);
+    }
+    let set = json!({ "device": "socket number 2", "action": "off" }).to_string();
+    let reply = broker.ask("hearthwave/qemu/request/device/set", set.as_bytes());
+    assert!(reply.contains("\"success\":true"), "{reply}");
+
+    let log = machine.log();
+    let counts =
+        log.lines().filter_map(|line| line.split_once("was read in ")?.1.strip_suffix(" us")?.parse().ok());
+    let counts: Vec<u64> = counts.map(|microseconds: u64| microseconds * 1000).collect();
+    let most = *counts.iter().max().expect("a count");
+    println!(
+        "instructions for the update of a device: at most {most} (budget {UPDATE_BUDGET}), of {}",
+        counts.len()
+    );
+    assert!(counts.len() > 32 && most < UPDATE_BUDGET, "{counts:?}");
+    machine.logs("usage: stack ");
+    let stack = machine.stack_used();
+    println!("the firmware's stack with 64 devices, deepest: {stack} bytes");
+    assert!(stack < STACK, "{stack}");
+}
