@@ -301,3 +301,209 @@ fn a_controller_that_restarts_in_the_middle_is_asked_what_became_of_it() {
         assert_eq!(home.record().calls().len(), 1);
     });
 }
+
+/// A controller by other hands, played: it offers resources as it likes.
+struct Stranger {
+    controller: Controller,
+    devices: Vec<Value>,
+    reads: usize,
+    subscriptions: usize,
+}
+
+impl Stranger {
+    /// Greets the hub. `resources` is what it says of its resources.
+    async fn greets(world: &World, resources: Value, devices: Vec<Value>) -> Self {
+        let mut controller = world.controller();
+        let hello = controller.hears_of("initialize").await;
+        let mut about = about_it(&hello["params"]["protocolVersion"]);
+        about["capabilities"]["resources"] = resources;
+        controller.answers(&hello, about).await;
+        controller.lists(zwave_tools()).await;
+        Self { controller, devices, reads: 0, subscriptions: 0 }
+    }
+
+    /// Answers whatever the hub asks for as long as `time`, all resources in one page.
+    async fn serves_for(&mut self, time: Duration) {
+        let end = Instant::now() + time;
+        while let Ok(request) = tokio::time::timeout_at(end, self.controller.hears()).await {
+            let uri = request["params"]["uri"].as_str().unwrap_or_default().to_owned();
+            let device = self.devices.iter().find(|device| uri == device["uri"]).cloned();
+            match request["method"].as_str() {
+                Some("resources/list") => {
+                    let others = [json!({ "uri": "file:///notes.txt", "name": "notes" }), json!(7)];
+                    let listed = self
+                        .devices
+                        .iter()
+                        .map(|device| json!({ "uri": device["uri"], "name": "one of many" }));
+                    let resources: Vec<_> = others.into_iter().chain(listed).collect();
+                    self.controller.answers(&request, json!({ "resources": resources })).await;
+                }
+                Some("resources/read") => {
+                    self.reads += 1;
+                    match device {
+                        Some(device) => {
+                            let text = device["text"].as_str().expect("text");
+                            let contents =
+                                json!([{ "uri": uri, "mimeType": "application/json", "text": text }]);
+                            self.controller.answers(&request, json!({ "contents": contents })).await;
+                        }
+                        None => {
+                            self.controller.refuses(&request, -32002, "Resource not found", Value::Null).await
+                        }
+                    }
+                }
+                Some("resources/subscribe") => {
+                    self.subscriptions += 1;
+                    self.controller.answers(&request, json!({})).await;
+                }
+                Some("ping") => self.controller.answers(&request, json!({})).await,
+                _ => {}
+            }
+        }
+    }
+}
+
+fn described(id: &str, device: &Value) -> Value {
+    let text = serde_json::to_string_pretty(device).expect("JSON");
+    json!({ "uri": format!("home://devices/{id}"), "text": text })
+}
+
+#[test]
+fn a_controller_that_notifies_of_nothing_is_asked_now_and_then() {
+    story(async |world| {
+        let mut ann = world.person("ann").await;
+        let lamp = |is_on: bool| {
+            described("lamp", &json!({ "name": "Lämp \"1\"", "kind": "light", "state": { "on": is_on } }))
+        };
+        let fridge = described(
+            "fridge",
+            &json!({ "name": "Fridge", "kind": "freezer", "state": { "cold": true, "door": null } }),
+        );
+        let mut stranger = Stranger::greets(world, json!({}), vec![lamp(false), fridge]).await;
+        stranger.serves_for(Duration::from_secs(5)).await;
+        let listed = ann.asks_for_all("device/list", "devices", json!({})).await;
+        assert_eq!(
+            listed,
+            [
+                json!({ "id": "lamp", "name": "Lämp \"1\"", "room": "", "kind": "light", "state": { "on": false }, "available": true }),
+                json!({ "id": "fridge", "name": "Fridge", "room": "", "kind": "freezer",
+                        "state": { "cold": true, "door": null }, "available": true }),
+            ]
+        );
+        stranger.devices[0] = lamp(true);
+        stranger.serves_for(Duration::from_secs(70)).await;
+        let listed = ann.asks_for_all("device/list", "devices", json!({})).await;
+        assert_eq!(listed[0]["state"]["on"], true);
+        assert_eq!(stranger.subscriptions, 0);
+        assert!(stranger.reads <= 2 * 4, "{} reads", stranger.reads);
+    });
+}
+
+#[test]
+fn a_device_that_leaves_is_cleared_and_one_that_comes_is_read() {
+    story(async |world| {
+        let mut ann = world.person("ann").await;
+        let device =
+            |id: &str| described(id, &json!({ "name": id, "kind": "switch", "state": { "on": true } }));
+        let offer = json!({ "subscribe": true, "listChanged": true });
+        let mut stranger = Stranger::greets(world, offer, vec![device("one"), device("two")]).await;
+        stranger.serves_for(Duration::from_secs(5)).await;
+        sees(&mut ann, "one", |device| device["available"] == true).await;
+        stranger.devices = vec![device("two"), device("three")];
+        stranger.controller.notifies("resources/list_changed", json!({})).await;
+        stranger.serves_for(Duration::from_secs(5)).await;
+        assert_eq!(ann.hears("device/one").await.payload, b"");
+        sees(&mut ann, "three", |device| device["available"] == true).await;
+        assert_eq!(stranger.subscriptions, 3);
+        // What the hub does not know is no news.
+        stranger.controller.notifies("resources/updated", json!({ "uri": "home://devices/nobody" })).await;
+        stranger.controller.notifies("resources/updated", json!({ "uri": 7 })).await;
+        stranger.controller.notifies("resources/updated", json!({})).await;
+        let reads = stranger.reads;
+        stranger.serves_for(Duration::from_secs(60)).await;
+        assert_eq!(stranger.reads, reads, "it was not asked again");
+    });
+}
+
+#[test]
+fn hostile_resources_cost_nothing_but_themselves() {
+    story(async |world| {
+        let mut ann = world.person("ann").await;
+        let raw = |id: &str, text: &str| json!({ "uri": format!("home://devices/{id}"), "text": text });
+        let good = json!({ "name": "Good", "kind": "switch", "state": { "on": true } });
+        let devices = vec![
+            raw("empty", ""),
+            raw("half", "{\"name\":\"Half\""),
+            raw("list", "[]"),
+            raw("long", &json!({ "name": "x".repeat(20_000) }).to_string()),
+            raw("a/b", "{}"),
+            raw("#", "{}"),
+            raw(&"y".repeat(200), "{}"),
+            raw("state", &json!({ "name": "Big", "state": { "x": "z".repeat(400) } }).to_string()),
+            raw(
+                "name",
+                &json!({ "name": "n".repeat(300), "room": "\u{0}\n", "kind": "switch", "state": {} })
+                    .to_string(),
+            ),
+            described("good", &good),
+            described("good", &good),
+        ];
+        let mut stranger = Stranger::greets(world, json!({ "subscribe": true }), devices).await;
+        stranger.serves_for(Duration::from_secs(10)).await;
+        let listed = ann.asks_for_all("device/list", "devices", json!({})).await;
+        let about =
+            |id: &str| listed.iter().find(|device| device["id"] == id).unwrap_or(&Value::Null).clone();
+        assert_eq!(about("good")["available"], true);
+        assert_eq!(
+            (about("empty")["available"].clone(), about("long")["available"].clone()),
+            (json!(false), json!(false))
+        );
+        assert_eq!(about("state")["state"], json!({}), "too long to keep");
+        assert!(about("name")["name"].as_str().is_some_and(|name| name.len() <= 64 && name.ends_with('…')));
+        assert_eq!(listed.len(), 7, "{listed:?}");
+        ann.gets_an_echo().await;
+    });
+}
+
+#[test]
+fn more_devices_than_fit_are_counted_and_a_model_that_names_one_of_them_is_asked_about() {
+    story(async |world| {
+        let mut ann = world.person("ann").await;
+        let mut model = world.model().await;
+        let device = |number: usize| {
+            let name = format!("Device {number}");
+            described(
+                &format!("d{number}"),
+                &json!({ "name": name, "kind": "switch", "state": { "on": false } }),
+            )
+        };
+        let devices = (0..80).map(device).collect();
+        let mut stranger = Stranger::greets(world, json!({ "subscribe": true }), devices).await;
+        stranger.serves_for(Duration::from_secs(10)).await;
+        let info = loop {
+            let info = ann.hears("info").await.json();
+            if info["devices"] == 64 {
+                break info;
+            }
+        };
+        assert_eq!(info["devices_left_out"], 16);
+        assert_eq!(ann.asks("device/list", json!({ "after": "d60" })).await["left_out"], 16);
+        for (name, is_asked) in [("Device 3", false), ("Device 77", true)] {
+            ann.says(json!({ "text": "Switch it on" }));
+            let on = json!({ "deviceName": name, "action": "on" });
+            model.serves(calls(&[("control_zwave_device", on)])).await;
+            if is_asked {
+                let approval = loop {
+                    let message = ann.next(Duration::from_secs(5)).await.expect("an approval");
+                    if message.topic.contains("/approval/") {
+                        break message.json();
+                    }
+                };
+                ann.asks("approve", json!({ "id": approval["id"], "allow": true })).await;
+            }
+            stranger.controller.serves("done").await;
+            model.serves(stop("Done.")).await;
+            assert_eq!(ann.reply().await["content"], "Done.");
+        }
+    });
+}
