@@ -416,7 +416,7 @@ impl Home {
     }
 
     /// What a call of a controller's tool is about. The arguments have the controller's names.
-    pub(crate) fn weigh(&self, tool: &str, hints: Hints, arguments: Value<'_>) -> Weighed {
+    pub fn weigh(&self, tool: &str, hints: Hints, arguments: Value<'_>) -> Weighed {
         let is_change = hints.read_only != Some(true);
         let weighed = self.look(|table| {
             let id = |place: usize| table.get(place).and_then(|device| DeviceId::try_from(device.id).ok());
