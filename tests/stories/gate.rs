@@ -1,10 +1,10 @@
 //! The gate: what a model may do only if a person approves, by every path, and round it.
 
-use host_sim::zwave::Home;
+use host_sim::zwave::{Device, DeviceState, Home};
 use world::model::{calls, stop};
 use world::prelude::*;
 
-use crate::home::at_home;
+use crate::home::{at_home, knows_devices};
 
 /// A model that was asked for something calls these tools. Returns the person's wait for the reply.
 async fn model_calls(ann: &mut Client, model: &mut Client, these: &[(&str, Value)]) {
@@ -395,6 +395,58 @@ fn three_wrong_pins_or_a_no_deny() {
         assert_eq!(ann.reply().await["content"], "All right, I will not unlock Front Door.");
         assert_eq!(becomes(ann, &approval).await["state"], "denied");
         assert_eq!((door(home).as_str(), home.record().calls().len()), ("locked", 0));
+    });
+}
+
+#[test]
+fn a_garage_door_is_guarded_as_a_lock_is_and_a_blind_is_not() {
+    let door = Device {
+        node: 30,
+        name: "Garage Door",
+        room: "Garage",
+        state: DeviceState::Garage(false),
+        battery: None,
+        is_alive: true,
+    };
+    let home = Home::fast(7).with_device(door);
+    Setup::new().home(&home).story(async |world| {
+        let mut ann = world.person("ann").await;
+        knows_devices(&mut ann).await;
+        let mut model = world.model().await;
+        let move_it = |name: &str, action: &str| {
+            ("control_zwave_device", json!({ "deviceName": name, "action": action }))
+        };
+        let stands = |name: &str| home.device(name).expect(name).state.to_string();
+        for (name, action) in [
+            ("garage door", "open"),
+            ("garage", "toggle"),
+            ("30-0", "set_level"),
+            ("the door in the garage", "on"),
+        ] {
+            let (tool, mut arguments) = move_it(name, action);
+            if action == "set_level" {
+                arguments["level"] = 1.into();
+            }
+            model_calls(&mut ann, &mut model, &[(tool, arguments)]).await;
+            let approval = waits(&mut ann).await;
+            assert_eq!(approval["what"], "open Garage Door", "{name} {action}");
+            ann.asks("approve", json!({ "id": approval["id"], "allow": false })).await;
+            assert_refused(&result_of(&mut model).await, "denied", "did not allow to open Garage Door");
+            ann.reply().await;
+        }
+        assert_eq!((stands("Garage Door").as_str(), home.record().calls().len()), ("closed", 0));
+        home.press("Garage Door");
+        sleep(Duration::from_secs(1)).await;
+        assert_contains(
+            &ann.uses("home_status", json!({ "room": "garage" })).await["message"],
+            "Open: Garage Door",
+        );
+        for (name, action, state) in [("Garage Door", "close", "closed"), ("Porch Awning", "open", "open")] {
+            model_calls(&mut ann, &mut model, &[move_it(name, action)]).await;
+            assert_eq!(result_of(&mut model).await["success"], true, "{name} {action}");
+            ann.reply().await;
+            assert_eq!(stands(name), state);
+        }
     });
 }
 

@@ -9,7 +9,7 @@ use core::fmt::{self, Display};
 
 use super::device::Device;
 use super::kind::Kind;
-use super::names::{may_name, names};
+use super::names::{Meant, candidates, find, may_name, names};
 use super::table::Table;
 use crate::json::{Text, Value};
 use crate::limits;
@@ -175,8 +175,13 @@ fn may_mean<'a>(
     for (name, _) in calls.flat_map(given).filter(|(_, value)| is_named(device, *value)) {
         let wanted = arguments.members().filter(|(given, _)| *given == name).last();
         let Some(wanted) = wanted.and_then(|(_, value)| said(&value.as_text()?)) else { return true };
-        let is_another = |(_, other): (usize, Device<'_>)| other.id != device.id && names(&other, &wanted);
-        if names(device, &wanted) || !table.devices().any(is_another) {
+        let is_it = match find(table, &wanted) {
+            Meant::One(place) => table.get(place).is_some_and(|meant| meant.id == device.id),
+            Meant::Several(stage) => candidates(table, &wanted, stage).any(|one| one.id == device.id),
+            // Nobody knows what the controller makes of it.
+            Meant::None => true,
+        };
+        if is_it {
             return true;
         }
         is_other = true;
