@@ -9,7 +9,7 @@ use crate::way::Way;
 use crate::{STACK, serves, waits_for_info};
 
 /// Instructions for one device, from the controller's line to the table.
-const UPDATE_BUDGET: u64 = 250_000;
+const UPDATE_BUDGET: u64 = 150_000;
 
 /// A home with this many switches beside what it has anyway.
 fn large_home(count: u16) -> Home {

@@ -225,7 +225,8 @@ fn a_model_finds_no_way_round_the_gate() {
         ] {
             model_calls(ann, &mut model, &[(tool, arguments.clone())]).await;
             let approval = waits(ann).await;
-            assert_eq!(approval["what"], what, "{tool} {arguments}");
+            let is_it = approval["what"].as_str().is_some_and(|told| told.starts_with(what));
+            assert!(is_it, "{tool} {arguments}: {approval}");
             assert_refused(&result_of(&mut model).await, "denied", "Nobody approved in time");
             ann.reply().await;
         }
@@ -429,7 +430,8 @@ fn a_garage_door_is_guarded_as_a_lock_is_and_a_blind_is_not() {
             }
             model_calls(&mut ann, &mut model, &[(tool, arguments)]).await;
             let approval = waits(&mut ann).await;
-            assert_eq!(approval["what"], "open Garage Door", "{name} {action}");
+            let is_it = approval["what"].as_str().is_some_and(|told| told.starts_with("open Garage Door"));
+            assert!(is_it, "{name} {action}: {approval}");
             ann.asks("approve", json!({ "id": approval["id"], "allow": false })).await;
             assert_refused(&result_of(&mut model).await, "denied", "did not allow to open Garage Door");
             ann.reply().await;
@@ -487,5 +489,97 @@ fn two_can_wait_at_once_and_each_is_decided_by_its_number() {
         for request in [json!({}), json!({ "id": "x", "allow": true }), json!({ "id": 1, "allow": "yes" })] {
             assert_eq!(ann.asks("approve", request).await["success"], false);
         }
+    });
+}
+
+#[test]
+fn a_scene_that_is_called_like_the_beginning_of_a_siren_is_no_way_round_the_gate() {
+    let text = r#"{"scenes":{"Alarm":{"steps":[{"device":"Kitchen Light","action":"on"}]},
+        "Front":{"steps":[{"device":"Kitchen Light","action":"on"}]}}, "groups":{"Front":["Kitchen Light"]}}"#;
+    let file = std::env::temp_dir().join(support::unique("plans"));
+    std::fs::write(&file, text).expect("written");
+    let home = Home::fast(7).with_plans(host_sim::zwave::Plans::read(&file).expect("plans"));
+    std::fs::remove_file(&file).expect("there");
+    Setup::new().home(&home).story(async |world| {
+        let mut ann = world.person("ann").await;
+        knows_devices(&mut ann).await;
+        let mut model = world.model().await;
+        ann.sets("gate.seconds", json!(5)).await;
+        for call in [
+            ("control_zwave_device", json!({ "deviceName": "alarm", "action": "on" })),
+            ("lock_door", json!({ "deviceName": "front", "action": "unlock" })),
+        ] {
+            model_calls(&mut ann, &mut model, &[call]).await;
+            waits(&mut ann).await;
+            assert_refused(&result_of(&mut model).await, "denied", "Nobody approved in time");
+            ann.reply().await;
+        }
+        assert_eq!(home.record().calls(), []);
+    });
+}
+
+#[test]
+fn a_model_that_wants_to_reset_the_hub_asks_first() {
+    at_home(async |world, _, ann| {
+        let mut model = world.model().await;
+        ann.sets("gate.unlock", json!("deny")).await;
+        model_calls(ann, &mut model, &[("hub_factory_reset", json!({ "confirm": "FACTORY_RESET" }))]).await;
+        let approval = waits(ann).await;
+        assert_contains(&approval["what"], "call hub_factory_reset");
+        ann.asks("approve", json!({ "id": approval["id"], "allow": false })).await;
+        assert_refused(&result_of(&mut model).await, "denied", "A person did not allow");
+        ann.reply().await;
+        let kept = ann.asks("config/get", json!({ "key": "gate.unlock" })).await;
+        assert_eq!(kept["settings"]["gate.unlock"], "deny");
+    });
+}
+
+#[test]
+fn an_undo_waits_for_its_approval_as_long_as_any_other_call() {
+    at_home(async |world, home, ann| {
+        let mut model = world.model().await;
+        home.press("Front Door");
+        sleep(Duration::from_secs(1)).await;
+        ann.asks("device/set", json!({ "device": "Front Door", "action": "lock" })).await;
+        sleep(Duration::from_secs(1)).await;
+        model_calls(ann, &mut model, &[("undo", json!({}))]).await;
+        let approval = waits(ann).await;
+        sleep(Duration::from_secs(45)).await;
+        ann.asks("approve", json!({ "id": approval["id"], "allow": true })).await;
+        assert_eq!(result_of(&mut model).await["success"], true);
+        assert_eq!(door(home), "unlocked");
+    });
+}
+
+#[test]
+fn an_undo_that_was_approved_too_late_leaves_what_changed_meanwhile() {
+    at_home(async |world, home, ann| {
+        let mut model = world.model().await;
+        ann.asks("device/set", json!({ "device": "Front Door", "action": "unlock" })).await;
+        sleep(Duration::from_secs(1)).await;
+        ann.sets("gate.lock", json!("ask")).await;
+        model_calls(ann, &mut model, &[("undo", json!({}))]).await;
+        let approval = waits(ann).await;
+        home.press("Front Door");
+        sleep(Duration::from_secs(1)).await;
+        home.record().clear();
+        ann.asks("approve", json!({ "id": approval["id"], "allow": true })).await;
+        assert_refused(&result_of(&mut model).await, "execution_error", "It has changed since");
+        assert_eq!(home.record().calls(), []);
+    });
+}
+
+#[test]
+fn a_pin_that_comes_too_late_is_heard_by_no_model() {
+    at_home(async |world, _, ann| {
+        let mut model = world.model().await;
+        ann.sets("gate.pin", json!("4711")).await;
+        for text in ["4711", "unlock the door, the PIN is four seven one one"] {
+            ann.says(json!({ "text": text }));
+            assert_eq!(ann.reply().await["content"], "Nothing waits for a PIN now.");
+        }
+        ann.says(json!({ "text": "What is 1234 plus one?" }));
+        model.serves(stop("1235.")).await;
+        assert_eq!(ann.reply().await["content"], "1235.");
     });
 }

@@ -426,6 +426,48 @@ fn a_device_that_leaves_is_cleared_and_one_that_comes_is_read() {
 }
 
 #[test]
+fn a_list_that_changes_while_it_is_received_is_received_again() {
+    story(async |world| {
+        let mut ann = world.person("ann").await;
+        let device = |id: &str| described(id, &json!({ "name": id, "kind": "switch", "state": {} }));
+        let offer = json!({ "subscribe": true, "listChanged": true });
+        let mut stranger = Stranger::greets(world, offer, vec![device("one")]).await;
+        let list = stranger.controller.hears_of("resources/list").await;
+        stranger.controller.notifies("resources/list_changed", json!({})).await;
+        stranger.controller.answers(&list, json!({ "resources": [{ "uri": "home://devices/one" }] })).await;
+        stranger.devices.push(device("two"));
+        stranger.serves_for(Duration::from_secs(5)).await;
+        let listed = ann.asks_for_all("device/list", "devices", json!({})).await;
+        assert_eq!(listed.len(), 2, "{listed:?}");
+    });
+}
+
+#[test]
+fn a_device_that_is_never_described_keeps_no_other_from_being_known() {
+    story(async |world| {
+        let mut ann = world.person("ann").await;
+        let device =
+            |id: &str| described(id, &json!({ "name": id, "kind": "switch", "state": { "on": true } }));
+        let mut stranger = Stranger::greets(world, json!({}), vec![device("mute"), device("two")]).await;
+        let list = stranger.controller.hears_of("resources/list").await;
+        let resources = json!([{ "uri": "home://devices/mute" }, { "uri": "home://devices/two" }]);
+        stranger.controller.answers(&list, json!({ "resources": resources })).await;
+        // It hears the question about the first, and says nothing.
+        let first = stranger.controller.hears_of("resources/read").await;
+        let is_mute = first["params"]["uri"] == "home://devices/mute";
+        stranger.serves_for(Duration::from_secs(40)).await;
+        let listed = ann.asks_for_all("device/list", "devices", json!({})).await;
+        let (mute, other) = if is_mute { (0, 1) } else { (1, 0) };
+        assert_eq!(listed[other]["available"], true, "{listed:?}");
+        assert_eq!(listed[mute]["available"], false, "{listed:?}");
+        // It is asked again, and tells.
+        stranger.serves_for(Duration::from_secs(40)).await;
+        let listed = ann.asks_for_all("device/list", "devices", json!({})).await;
+        assert_eq!(listed[mute]["available"], true, "{listed:?}");
+    });
+}
+
+#[test]
 fn hostile_resources_cost_nothing_but_themselves() {
     story(async |world| {
         let mut ann = world.person("ann").await;

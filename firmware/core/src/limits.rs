@@ -109,6 +109,9 @@ pub const TOOL_PREFIX: usize = 16;
 /// For a tool to answer; after that it is cancelled. People do not wait longer.
 pub const TOOL_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// For a tool that waits for people and for the controller, whose limits are shorter together.
+pub const TOOL_LONGEST: Duration = Duration::from_secs(600);
+
 /// A tool that takes longer is logged as slow.
 pub const TOOL_SLOW: Duration = Duration::from_millis(1000);
 

@@ -65,6 +65,8 @@ struct Place {
     is_due: Cell<bool>,
     /// A satellite has to be told.
     is_unspoken: Cell<bool>,
+    /// A model wants it.
+    is_model: Cell<bool>,
     can_use_pin: Cell<bool>,
     wrong_pins: Cell<u8>,
     until: Cell<Instant>,
@@ -80,6 +82,7 @@ impl Place {
             is_taken: Cell::new(false),
             is_due: Cell::new(false),
             is_unspoken: Cell::new(false),
+            is_model: Cell::new(false),
             can_use_pin: Cell::new(false),
             wrong_pins: Cell::new(0),
             until: Cell::new(Instant::MIN),
@@ -111,6 +114,8 @@ pub struct TooManyWait;
 /// What is waited for, for the person who talks meanwhile.
 #[derive(Clone, Debug)]
 pub struct Waiting {
+    /// Its number.
+    pub number: u32,
     /// In words.
     pub what: String<{ limits::APPROVAL }>,
     /// Whether a PIN can be said.
@@ -174,7 +179,8 @@ impl Approvals {
         place.is_taken.set(true);
         place.is_due.set(true);
         place.is_unspoken.set(is_spoken);
-        place.can_use_pin.set(can_use_pin);
+        place.is_model.set(matches!(caller, Caller::Model { .. }));
+        place.can_use_pin.set(can_use_pin && place.is_model.get());
         place.wrong_pins.set(0);
         place.until.set(Instant::now() + patience);
         place.decided.reset();
@@ -193,19 +199,14 @@ impl Approvals {
     pub fn waiting_in(&self, conversation: &str) -> Option<Waiting> {
         let place = self.place_in(conversation)?;
         let what = place.action.try_borrow().ok()?.what.clone();
-        Some(Waiting { what, can_use_pin: place.can_use_pin.get() })
+        Some(Waiting { number: place.number.get(), what, can_use_pin: place.can_use_pin.get() })
     }
 
-    /// What a person said in the conversation in which something waits decides: the PIN, or no.
-    pub fn decide_in(&self, conversation: &str, is_allowed: bool) {
-        if let Some(place) = self.place_in(conversation) {
-            place.decide(if is_allowed { Verdict::Allowed } else { Verdict::Denied });
-        }
-    }
-
-    /// A wrong PIN was said in a conversation. True if it was the last that is tolerated: the action is denied then.
-    pub fn wrong_pin_in(&self, conversation: &str) -> bool {
-        self.place_in(conversation).is_some_and(|place| {
+    /// A wrong PIN was said where the action with this number waits. True if it was the last that is tolerated: the action is
+    /// denied then.
+    pub fn wrong_pin(&self, number: u32) -> bool {
+        let place = self.find(number).filter(|place| place.is_waiting());
+        place.is_some_and(|place| {
             place.wrong_pins.set(place.wrong_pins.get().saturating_add(1));
             let is_denied = place.wrong_pins.get() >= limits::PIN_TRIES;
             if is_denied {
@@ -219,7 +220,7 @@ impl Approvals {
         let is_in = |place: &&Place| {
             place.action.try_borrow().is_ok_and(|action| action.conversation == conversation)
         };
-        self.places.iter().filter(|place| place.is_waiting() && !conversation.is_empty()).find(is_in)
+        self.places.iter().filter(|place| place.is_waiting() && place.is_model.get()).find(is_in)
     }
 
     /// Waits until there is something to publish.
@@ -227,9 +228,12 @@ impl Approvals {
         self.changed.wait().await;
     }
 
-    /// The number of an action of which something has to be published.
-    pub(crate) fn next_due(&self) -> Option<u32> {
-        self.places.iter().find(|place| place.is_due.get()).map(|place| place.number.get())
+    /// Takes the number of an action of which something has to be published.
+    pub(crate) fn take_due(&self) -> Option<u32> {
+        let due = self.places.iter().find(|place| place.is_due.get())?;
+        // What is decided from now on is published again.
+        due.is_due.set(false);
+        Some(due.number.get())
     }
 
     /// How long the action with this number still waits, in seconds.
@@ -250,8 +254,8 @@ impl Approvals {
             out.field("state", verdict.as_str());
             out.field("what", action.what.as_str());
             out.field("tool", action.tool.as_str());
-            out.field("who", if action.conversation.is_empty() { "person" } else { "model" });
-            if !action.conversation.is_empty() {
+            out.field("who", if place.is_model.get() { "model" } else { "person" });
+            if place.is_model.get() {
                 out.field("conversation", action.conversation.as_str());
             }
             if let Ok(satellite) = Value::parse(action.satellite.as_bytes()) {
@@ -273,10 +277,10 @@ impl Approvals {
         }
     }
 
-    /// It was published.
-    pub(crate) fn published(&self, number: u32) {
+    /// It could not be published yet.
+    pub(crate) fn unpublished(&self, number: u32) {
         if let Some(place) = self.find(number) {
-            place.is_due.set(false);
+            place.is_due.set(true);
         }
     }
 

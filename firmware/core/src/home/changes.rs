@@ -126,6 +126,10 @@ pub(super) struct Change {
 }
 
 impl Change {
+    pub(super) const fn id(&self) -> ChangeId {
+        ChangeId(self.number)
+    }
+
     /// Whether its call did something that was seen.
     pub(super) fn has_effect(&self) -> bool {
         !self.after.is_like(&self.before)
@@ -165,15 +169,11 @@ impl Changes {
 
     /// The call has ended. If nothing was done, it changed nothing.
     pub(super) fn end(&mut self, id: ChangeId, is_done: bool, now: Instant) {
-        if let Some(place) = self.kept.iter().position(|change| change.number == id.0) {
-            if is_done {
-                self.kept
-                    .iter_mut()
-                    .filter(|change| change.number == id.0)
-                    .for_each(|change| change.ended = Some(now));
-            } else {
-                self.kept.remove(place);
-            }
+        if !is_done {
+            return self.forget(id);
+        }
+        if let Some(change) = self.kept.iter_mut().find(|change| change.number == id.0) {
+            change.ended = Some(now);
         }
     }
 
@@ -196,10 +196,11 @@ impl Changes {
         self.kept.iter().rev().find(|change| change.ended.is_some())
     }
 
-    /// Forgets the last change that is over.
-    pub(super) fn forget_last(&mut self) {
-        if let Some(place) = self.kept.iter().rposition(|change| change.ended.is_some()) {
-            self.kept.remove(place);
-        }
+    pub(super) fn find(&self, id: ChangeId) -> Option<&Change> {
+        self.kept.iter().find(|change| change.number == id.0)
+    }
+
+    pub(super) fn forget(&mut self, id: ChangeId) {
+        self.kept.retain(|change| change.number != id.0);
     }
 }

@@ -22,6 +22,12 @@ pub(super) fn id_in(uri: &Text<'_>) -> Option<DeviceId> {
     DeviceId::try_from(id).ok().filter(|id| !id.is_empty() && id.bytes().all(suits))
 }
 
+/// Whether a resource is a device's, whether the hub can take it in or not.
+pub(super) fn is_device(uri: &Text<'_>) -> bool {
+    let mut letters = uri.chars();
+    URI.chars().all(|letter| letters.next() == Some(letter))
+}
+
 /// A device as the hub knows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Device<'a> {

@@ -15,6 +15,9 @@ use crate::link::{CallError, Method, Offer, Port};
 use crate::log::{debug, warn};
 use crate::tool::Answer;
 
+/// Where the next page begins.
+type Cursor = String<{ limits::LINK_CURSOR }>;
+
 /// Nothing can go wrong with what the hub writes here.
 type Asked<T> = Result<T, CallError<Infallible>>;
 
@@ -23,7 +26,11 @@ pub async fn follow(port: &Port, home: &Home) -> ! {
     loop {
         let done = match home.next_task() {
             Task::Wait => {
-                let is_polled = home.offer.get() == Offer::Resources && home.is_known();
+                // Those that could not be read are tried again.
+                let is_polled = home.is_known()
+                    && (home.offer.get() == Offer::Resources
+                        || home.look(|table| table.first_unlike(Flags::KNOWN, Flags::GONE).is_some())
+                            == Some(true));
                 let poll = async {
                     match is_polled {
                         true => Timer::after(limits::HOME_POLL).await,
@@ -50,7 +57,7 @@ pub async fn follow(port: &Port, home: &Home) -> ! {
 /// Receives the list of devices, page by page. Each arrives by [`Home::hears`]. Returns whether that worked.
 async fn list(port: &Port, home: &Home) -> bool {
     home.list_begins();
-    let mut cursor: Option<String<{ limits::LINK_CURSOR }>> = None;
+    let mut cursor: Option<Cursor> = None;
     for _ in 0..limits::HOME_PAGES {
         let compose = |params: &mut Writer<'_>| {
             params.object(|params| {
@@ -62,28 +69,38 @@ async fn list(port: &Port, home: &Home) -> bool {
         };
         let read = |answer: Answer<'_>| match answer {
             Answer::Result { result, .. } => {
-                Some(result.get("nextCursor").and_then(|cursor| cursor.as_text()?.decode()))
+                let next = result.get("nextCursor").and_then(|cursor| cursor.as_text());
+                let cursor: Option<Cursor> = next.and_then(|next| next.decode());
+                if next.is_some() && cursor.is_none() {
+                    warn!("home: the list of devices goes on in a way that the hub cannot follow");
+                    home.leave_out();
+                }
+                Some(cursor)
             }
             Answer::Error(_) => None,
         };
         match port.call(Method::ListResources, compose, read).await {
             Ok(Some(Some(next))) => cursor = Some(next),
             Ok(Some(None)) => {
-                // It may have changed, or the controller may have left, while it came.
+                // The controller may have left while it came.
                 if home.phase.get() == Phase::Unlisted {
                     home.list_ends();
                 }
                 return true;
             }
             Ok(None) => {
-                warn!("home: the controller does not list its devices");
-                Timer::after(limits::HOME_POLL).await;
+                // Of a first page: it works without. Of a later one: the list has changed, and begins anew.
+                if cursor.is_none() {
+                    warn!("home: the controller does not list its devices; the hub works without them");
+                    home.enter(Phase::Empty);
+                }
                 return false;
             }
             unasked => return note("the list of devices", unasked),
         }
     }
     warn!("home: the list of devices goes on too long; the rest is left out");
+    home.leave_out();
     home.list_ends();
     true
 }
@@ -94,7 +111,11 @@ async fn watch(port: &Port, home: &Home, id: &DeviceId) -> bool {
     match port.call(Method::Subscribe, |params| uri(id, params), refused).await {
         Ok(is_refused) => {
             if is_refused {
-                warn!("home: the controller does not notify of changes of {}", id.as_str());
+                warn!(
+                    "home: the controller does not notify of changes of {}; it is asked now and then",
+                    id.as_str()
+                );
+                home.offer.set(Offer::Resources);
             }
             set(home, id, Flags::WATCHED, true);
             true
@@ -111,6 +132,14 @@ async fn read(port: &Port, home: &Home, id: &DeviceId) -> bool {
         port.call(Method::ReadResource, |params| uri(id, params), |answer| take(home, id, answer)).await;
     match taken {
         Ok(_) => true,
+        // It is tried again now and then; the others do not wait for it.
+        Err(CallError::Silent | CallError::Malformed(_)) => {
+            warn!("home: the controller does not tell how {} is", id.as_str());
+            set(home, id, Flags::KNOWN, false);
+            set(home, id, Flags::DUE, true);
+            home.publish_soon();
+            true
+        }
         unasked => {
             set(home, id, Flags::STALE, true);
             note(id, unasked)

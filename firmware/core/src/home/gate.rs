@@ -9,7 +9,7 @@ use core::fmt::{self, Display};
 
 use super::device::Device;
 use super::kind::Kind;
-use super::names::{Meant, candidates, find, may_name, names};
+use super::names::{Meant, find, may_name, names};
 use super::table::Table;
 use crate::json::{Text, Value};
 use crate::limits;
@@ -136,12 +136,33 @@ pub(super) fn weigh(
             weighed.device = (count == 1).then_some(place);
         }
     }
-    let is_unknown = || !arguments.strings().any(|text| said(&text).is_some_and(|said| knows(table, &said)));
-    if hints.destructive == Some(true) && !is_about_devices || is_blind && is_unknown() {
+    if hints.destructive == Some(true) && !is_about_devices || is_blind && !names_known(table, arguments) {
         weighed.concerns = weighed.concerns.or(Concerns::one(Concern::Destructive));
         weighed.device = None;
     }
     weighed
+}
+
+/// Whether all texts among the arguments that can be names are those of devices that the hub knows, and there is one.
+fn names_known(table: &Table, arguments: Value<'_>) -> bool {
+    let mut texts = named(arguments).peekable();
+    texts.peek().is_some() && texts.all(|text| said(&text).is_some_and(|said| is_certain(table, &said, None)))
+}
+
+/// The texts among the arguments that can be names.
+pub(super) fn named(arguments: Value<'_>) -> impl Iterator<Item = Text<'_>> {
+    let is_verb = |name: &Text<'_>| VERBS.iter().any(|verb| *name == **verb);
+    arguments.members().filter(move |(name, _)| !is_verb(name)).filter_map(|(_, value)| value.as_text())
+}
+
+/// Arguments that say what is to be done, not with what.
+const VERBS: [&str; 4] = ["action", "command", "mode", "state"];
+
+/// Whether a device, or another one than `except`, certainly has this name. Scenes do not count: tools for devices do not
+/// know them.
+fn is_certain(table: &Table, said: &str, except: Option<&Device<'_>>) -> bool {
+    let is_other = |other: &Device<'_>| except.is_none_or(|device| device.id != other.id);
+    table.devices().any(|(_, other)| is_other(&other) && other.kind != Kind::Scene && names(&other, said))
 }
 
 /// What a call may do with a guarded device. None if the tool is not for it and no argument names it.
@@ -149,10 +170,10 @@ fn concerns_of(table: &Table, device: &Device<'_>, tool: &str, arguments: Value<
     let actions = device.actions();
     let calls = || actions.members().filter(|(_, action)| is_of(*action, tool));
     if calls().next().is_none() {
-        let is_named =
-            arguments.strings().any(|text| said(&text).is_some_and(|said| may_name(device, &said)));
-        // Without its actions, any tool may be for it.
-        return is_named.then(|| Concerns::worst(device.kind));
+        let is_named = arguments.strings().any(|text| said(&text).is_none_or(|said| may_name(device, &said)));
+        // Without its actions, any tool may be for it, unless the call is about others.
+        let is_any = device.actions.is_empty() && !names_known(table, arguments);
+        return (is_named || is_any).then(|| Concerns::worst(device.kind));
     }
     if !may_mean(table, device, calls().map(|(_, action)| action), arguments) {
         return Some(Concerns::NONE);
@@ -175,13 +196,10 @@ fn may_mean<'a>(
     for (name, _) in calls.flat_map(given).filter(|(_, value)| is_named(device, *value)) {
         let wanted = arguments.members().filter(|(given, _)| *given == name).last();
         let Some(wanted) = wanted.and_then(|(_, value)| said(&value.as_text()?)) else { return true };
-        let is_it = match find(table, &wanted) {
-            Meant::One(place) => table.get(place).is_some_and(|meant| meant.id == device.id),
-            Meant::Several(stage) => candidates(table, &wanted, stage).any(|one| one.id == device.id),
-            // Nobody knows what the controller makes of it.
-            Meant::None => true,
-        };
-        if is_it {
+        // What is certainly another device is not this one; nor is what can only be another one that is guarded, too.
+        let is_another = is_certain(table, &wanted, Some(device))
+            || matches!(find(table, &wanted), Meant::One(place) if table.get(place).is_some_and(|one| one.kind.is_guarded()));
+        if may_name(device, &wanted) || !is_another {
             return true;
         }
         is_other = true;
@@ -224,10 +242,6 @@ fn said(text: &Text<'_>) -> Option<heapless::String<{ limits::DEVICE_NAME + limi
     text.decode()
 }
 
-fn knows(table: &Table, said: &str) -> bool {
-    table.devices().any(|(_, device)| may_name(&device, said))
-}
-
 /// What a call does, for whoever is to approve of it.
 pub(super) struct What<'a> {
     pub(super) concerns: Concerns,
@@ -240,7 +254,15 @@ pub(super) struct What<'a> {
 impl Display for What<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.concerns.only(), &self.device) {
-            (Some(concern), Some(device)) => write!(f, "{} {}", concern.verb(), device.name),
+            (Some(concern), Some(device)) => {
+                write!(f, "{} {}", concern.verb(), device.name)?;
+                // Whoever approves sees what the model calls it, if that is not its name.
+                let is_certain = |text: &Text<'_>| said(text).is_some_and(|said| names(device, &said));
+                match named(self.arguments).find(|text| !is_certain(text)) {
+                    Some(called) => write!(f, " (called '{}')", called.excerpt::<{ limits::DEVICE_ROOM }>()),
+                    None => Ok(()),
+                }
+            }
             _ => write!(f, "call {} with {}", self.tool, self.arguments.text()),
         }
     }

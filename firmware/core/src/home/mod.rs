@@ -57,6 +57,10 @@ pub struct Home {
     wake: Signal<NoopRawMutex, ()>,
     /// The publisher has something to do.
     changed: Signal<NoopRawMutex, ()>,
+    /// The list has changed while it was being received.
+    list_is_stale: Cell<bool>,
+    /// The place of the device that was last asked for.
+    last_asked: Cell<usize>,
     /// What the broker keeps of earlier runs has to be looked at.
     sweep_is_due: Cell<bool>,
     changes: RefCell<Changes>,
@@ -89,7 +93,7 @@ enum Task {
 }
 
 /// What a call of a controller's tool is about, as far as the hub can tell.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Weighed {
     /// What needs approval.
     pub concerns: Concerns,
@@ -127,8 +131,9 @@ pub(crate) enum NotUndone {
     NoEffect,
 }
 
-/// How many devices are on, open, … can be asked of all of them, or those in a room.
+/// Which devices are looked at.
 pub(crate) struct Survey<'a> {
+    /// Those in this room, or all.
     pub(crate) room: Option<&'a str>,
 }
 
@@ -142,6 +147,8 @@ impl Home {
             left_out: Cell::new(0),
             wake: Signal::new(),
             changed: Signal::new(),
+            list_is_stale: Cell::new(false),
+            last_asked: Cell::new(0),
             sweep_is_due: Cell::new(false),
             changes: RefCell::new(Changes::new()),
             approvals: Approvals::new(),
@@ -169,6 +176,11 @@ impl Home {
     /// Whether all devices that the controller offers are known.
     pub fn is_known(&self) -> bool {
         matches!(self.phase.get(), Phase::Known)
+    }
+
+    /// Whether the controller is there, and offers devices.
+    fn is_followed(&self) -> bool {
+        matches!(self.phase.get(), Phase::Unlisted | Phase::Reading | Phase::Known)
     }
 
     /// Whether the controller is there, and offers no devices.
@@ -218,12 +230,16 @@ impl Home {
                     self.wake.signal(());
                 }
             }
-            ResourceNews::ListChanged => {
-                if let Phase::Reading | Phase::Known = self.phase.get() {
+            ResourceNews::ListedUnread => self.leave_out(),
+            ResourceNews::ListChanged => match self.phase.get() {
+                Phase::Reading | Phase::Known => {
                     self.phase.set(Phase::Unlisted);
                     self.wake.signal(());
                 }
-            }
+                // While it is being received: it is received again.
+                Phase::Unlisted => self.list_is_stale.set(true),
+                Phase::Away | Phase::Empty => {}
+            },
         }
     }
 
@@ -241,14 +257,24 @@ impl Home {
         });
     }
 
+    /// A device of the list cannot be taken in.
+    fn leave_out(&self) {
+        self.left_out.set(self.left_out.get().saturating_add(1));
+    }
+
     fn list_begins(&self) {
         self.left_out.set(0);
+        self.list_is_stale.set(false);
         self.change(|table| table.set_all(Flags::LISTED, false));
     }
 
     fn listed(&self, resource: Value<'_>) {
-        let uri = resource.get("uri").and_then(|uri| uri.as_text());
-        let Some(id) = uri.and_then(|uri| device::id_in(&uri)) else { return };
+        let Some(uri) = resource.get("uri").and_then(|uri| uri.as_text()) else { return };
+        let id = match device::id_in(&uri) {
+            Some(id) => id,
+            None if device::is_device(&uri) => return self.leave_out(),
+            None => return,
+        };
         let added = self.change(|table| match table.place(&id) {
             Some(place) => {
                 let has_returned = table.has(place, Flags::GONE);
@@ -263,7 +289,7 @@ impl Home {
             None => table.add(&id).is_ok(),
         });
         if added != Some(true) {
-            self.left_out.set(self.left_out.get().saturating_add(1));
+            self.leave_out();
         }
     }
 
@@ -288,7 +314,9 @@ impl Home {
             Phase::Reading | Phase::Known => {}
         }
         let stale = self.look(|table| {
-            let place = table.first(Flags::STALE, Some(Flags::GONE))?;
+            // One after the other, so that none that changes all the time keeps others from being read.
+            let place = table.next(Flags::STALE, Flags::GONE, self.last_asked.get())?;
+            self.last_asked.set(place);
             let id = DeviceId::try_from(table.get(place)?.id).ok()?;
             Some((id, table.has(place, Flags::WATCHED)))
         });
@@ -301,6 +329,9 @@ impl Home {
                     info!("home: {} devices are known, {} more do not fit", count, left_out);
                     self.sweep_is_due.set(true);
                     self.enter(Phase::Known);
+                    if self.list_is_stale.get() {
+                        self.phase.set(Phase::Unlisted);
+                    }
                 }
                 Task::Wait
             }
@@ -420,7 +451,9 @@ impl Home {
         let is_change = hints.read_only != Some(true);
         let weighed = self.look(|table| {
             let id = |place: usize| table.get(place).and_then(|device| DeviceId::try_from(device.id).ok());
-            let weighed = gate::weigh(table, self.left_out.get() > 0, tool, hints, arguments);
+            // Of a device that could not be read, nobody knows what it is.
+            let is_blind = self.left_out.get() > 0 || table.first_unlike(Flags::KNOWN, Flags::GONE).is_some();
+            let weighed = gate::weigh(table, is_blind && self.is_followed(), tool, hints, arguments);
             Weighed {
                 concerns: weighed.concerns,
                 guarded: weighed.device.and_then(id).unwrap_or_default(),
@@ -463,9 +496,8 @@ impl Home {
         }
     }
 
-    /// What undoes the last change, step by step: calls `step` with the number of steps before it. `None` when nothing is
-    /// left to do.
-    pub(crate) fn undo_steps(&self) -> Result<(DeviceId, heapless::Vec<Step, 3>), NotUndone> {
+    /// The last change, its device, and the steps that take it back.
+    pub(crate) fn undo_steps(&self) -> Result<(ChangeId, DeviceId, heapless::Vec<Step, 3>), NotUndone> {
         let changes = self.changes.try_borrow().map_err(|_| NotUndone::Nothing)?;
         let change = changes.last().ok_or(NotUndone::Nothing)?;
         if change.device.is_empty() {
@@ -488,14 +520,22 @@ impl Home {
                 break;
             }
         }
-        Ok((change.device.clone(), steps))
+        Ok((change.id(), change.device.clone(), steps))
     }
 
-    /// Forgets the last change: it is undone, or cannot be.
-    pub(crate) fn forget_change(&self) {
+    /// Forgets a change that is undone.
+    pub(crate) fn forget_change(&self, id: ChangeId) {
         if let Ok(mut changes) = self.changes.try_borrow_mut() {
-            changes.forget_last();
+            changes.forget(id);
         }
+    }
+
+    /// Whether the device of a change has changed since.
+    pub(crate) fn has_changed_since(&self, id: ChangeId) -> bool {
+        let change = self.changes.try_borrow().ok().and_then(|changes| changes.find(id).cloned());
+        let Some(change) = change else { return true };
+        let now = self.with(&change.device, |device| Stand::of(device.kind, device.state()));
+        now.is_none_or(|now| !now.is_like(&change.after))
     }
 
     /// The last change's device, by name.
@@ -520,8 +560,8 @@ impl Home {
         self.change(|table| {
             for place in 0..table.len() {
                 // Of one that was never read there is nothing to tell.
-                let is_described = table.get(place).is_some_and(|device| !device.name.is_empty());
-                table.set(place, Flags::DUE, is_described);
+                let is_described = table.get(place).is_some_and(|device| !device.state.is_empty());
+                table.set(place, Flags::DUE, is_described || table.has(place, Flags::GONE));
             }
         });
         self.sweep_is_due.set(fresh || self.sweep_is_due.get());
@@ -592,6 +632,11 @@ impl Home {
             let gone = table.place(id).filter(|place| table.has(*place, Flags::GONE));
             if let Some(place) = gone.filter(|place| !table.has(*place, Flags::DUE)) {
                 table.remove(place);
+                // There is room for one that was left out.
+                if self.left_out.get() > 0 && self.phase.get() == Phase::Known {
+                    self.phase.set(Phase::Unlisted);
+                    self.wake.signal(());
+                }
             }
         });
     }
@@ -630,26 +675,21 @@ pub(crate) fn write_arguments(action: Value<'_>, value: Value<'_>, out: &mut Wri
     });
 }
 
-/// Arguments that say what is to be done, not with what.
-const VERBS: [&str; 4] = ["action", "command", "mode", "state"];
-
 /// The one device that a call names.
 fn target(table: &Table, arguments: Value<'_>) -> Option<usize> {
-    let decode = |text: Text<'_>| text.decode::<{ limits::DEVICE_NAME }>();
-    let texts = || arguments.members().filter_map(|(name, value)| Some((name, decode(value.as_text()?)?)));
     // Scenes and groups are many.
     let is_one = |device: &Device<'_>| !matches!(device.kind, Kind::Scene | Kind::Group);
-    let certain = |said: &str| {
-        let mut named = table.devices().filter(|(_, device)| is_one(device) && names::names(device, said));
-        named.next().filter(|_| named.next().is_none()).map(|(place, _)| place)
+    let certain = |text: Text<'_>| {
+        let said = text.decode::<{ limits::DEVICE_NAME }>()?;
+        let mut meant = table.devices().filter(|(_, device)| is_one(device) && names::names(device, &said));
+        meant.next().filter(|_| meant.next().is_none()).map(|(place, _)| place)
     };
-    let likely = |(name, said): (Text<'_>, heapless::String<_>)| match names::find(table, &said) {
-        Meant::One(place) if VERBS.iter().all(|verb| name != **verb) => {
-            table.get(place).filter(is_one).map(|_| place)
-        }
+    let likely = |text: Text<'_>| match names::find(table, &text.decode::<{ limits::DEVICE_NAME }>()?) {
+        Meant::One(place) => table.get(place).filter(is_one).map(|_| place),
         _ => None,
     };
-    only(texts().filter_map(|(_, said)| certain(&said))).or_else(|| only(texts().filter_map(likely)))
+    only(gate::named(arguments).filter_map(certain))
+        .or_else(|| only(gate::named(arguments).filter_map(likely)))
 }
 
 /// The place that all are, if there is one.

@@ -106,6 +106,19 @@ impl Table {
         self.entries.iter().position(|entry| self.text(entry, Part::Id) == id)
     }
 
+    /// The next device after this place with `with` and without `without`, going round.
+    pub(super) fn next(&self, with: Flags, without: Flags, after: usize) -> Option<usize> {
+        let count = self.len();
+        let places = (1..=count).map(|step| (after + step) % count);
+        let mut flags = places.filter_map(|place| Some((place, self.entries.get(place)?.flags)));
+        flags.find(|(_, flags)| flags & with.0 != 0 && flags & without.0 == 0).map(|(place, _)| place)
+    }
+
+    /// The first device that has neither.
+    pub(super) fn first_unlike(&self, one: Flags, other: Flags) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.flags & (one.0 | other.0) == 0)
+    }
+
     /// The first device with `with`, and without `without`.
     pub(super) fn first(&self, with: Flags, without: Option<Flags>) -> Option<usize> {
         let without = without.map_or(0, |flags| flags.0);
@@ -132,17 +145,18 @@ impl Table {
         let length = u16::try_from(id.len()).map_err(|_| Full)?;
         let entry = Entry {
             start: 0,
-            lengths: [length, 0, 0, 0, 0, 0],
+            // It is called so until it is read.
+            lengths: [length, length, 0, 0, 0, 0],
             kind: Kind::Other,
             battery: 0,
             flags: Flags::LISTED.0 | Flags::STALE.0,
         };
-        if self.used + id.len() > self.texts.len() {
+        if self.used + 2 * id.len() > self.texts.len() {
             return Err(Full);
         }
         self.entries.push(entry).map_err(|_| Full)?;
         let place = self.entries.len() - 1;
-        self.append(place, &[&id]);
+        self.append(place, &[&id, &id]);
         Ok(place)
     }
 
@@ -152,6 +166,10 @@ impl Table {
         let id: super::DeviceId = self.text(&old, Part::Id).try_into().map_err(|_| Full)?;
         let mut outcome = Ok(false);
         description.texts(&id, &mut |texts| outcome = self.replace(place, &old, texts));
+        if let (Err(Full), Some(entry)) = (outcome, self.entries.get_mut(place)) {
+            // What it is counts even if how it stands is not known.
+            entry.kind = description.kind;
+        }
         let has_new_texts = outcome?;
         let Some(entry) = self.entries.get_mut(place) else { return Err(Full) };
         let flag = if description.is_available { Flags::AVAILABLE.0 } else { 0 };

@@ -153,11 +153,15 @@ fn what_a_call_may_do_is_seen_by_its_arguments_whatever_the_tools_are_called() {
 #[test]
 fn a_guarded_device_whose_actions_are_not_kept_is_guarded_all_the_same() {
     let long = "x".repeat(limits::DEVICE_ACTIONS);
-    let home = home_with(&[json!({ "id": "d1", "name": "Door", "kind": "lock", "state": {}, "actions": {
-        "lock": call("door", json!({ "which": "Door", "why": long })) } })]);
-    for (arguments, is_guarded) in
-        [(json!({ "which": "the door" }), true), (json!({ "which": "lamp" }), false)]
-    {
+    let door = json!({ "id": "d1", "name": "Door", "kind": "lock", "state": {}, "actions": {
+        "lock": call("door", json!({ "which": "Door", "why": long })) } });
+    let home = home_with(&[door, plain("l1", "Lamp", "Hall")]);
+    for (arguments, is_guarded) in [
+        (json!({ "which": "the door" }), true),
+        (json!({ "action": "unlock" }), true),
+        (json!({ "which": "shed" }), true),
+        (json!({ "which": "lamp" }), false),
+    ] {
         let text = arguments.to_string();
         let weighed = home.weigh("door", Hints::NONE, Value::parse(text.as_bytes()).unwrap());
         assert_eq!(!weighed.concerns.is_empty(), is_guarded, "{arguments}");
@@ -195,7 +199,7 @@ fn what_is_no_description_changes_nothing() {
     ] {
         let text = json!({ "uri": uri }).to_string();
         home.hears(ResourceNews::Listed(Value::parse(text.as_bytes()).unwrap()));
-        assert_eq!(home.count(), (1, 0), "{uri}");
+        assert_eq!(home.count().0, 1, "{uri}");
     }
 }
 

@@ -95,6 +95,11 @@ impl<'a> Publisher<'a> {
         }
     }
 
+    /// Whether the last state that was found has been dealt with.
+    pub(super) const fn has_swept(&self) -> bool {
+        self.leftover.is_none()
+    }
+
     /// Whether something waits for room.
     pub(super) const fn has_backlog(&self) -> bool {
         self.event.is_some() || self.notice.is_some() || self.home_waits
@@ -331,18 +336,25 @@ impl<'a> Publisher<'a> {
     ) -> Result<(), Lost> {
         let approvals = &self.parts.home.approvals;
         self.home_waits = false;
-        while let Some(number) = approvals.next_due() {
+        while let Some(number) = approvals.take_due() {
             let topic = self.topics.approval(number);
             // Nobody is to decide about what does not wait any more.
             let properties = [Property::MessageExpiryInterval(approvals.seconds_left(number).unwrap_or(1))];
             let mut payload = |buffer: &mut [u8]| approvals.write(number, buffer);
             let publication = Publication::new(&topic, Payload(&mut payload));
             let publication = publication.qos(QoS::AtLeastOnce).properties(&properties);
-            if let Sent::Later = connection.publish(publication).await? {
-                self.home_waits = true;
-                return Ok(());
+            match connection.publish(publication).await {
+                Ok(Sent::Later) => {
+                    approvals.unpublished(number);
+                    self.home_waits = true;
+                    return Ok(());
+                }
+                Ok(_) => {}
+                Err(lost) => {
+                    approvals.unpublished(number);
+                    return Err(lost);
+                }
             }
-            approvals.published(number);
             approvals.with_waiting(number, |conversation, tool| {
                 let conversation = conversation.try_into().unwrap_or_default();
                 let event = Event::Chat { conversation, state: "approval", tool: Some(tool.clone()) };

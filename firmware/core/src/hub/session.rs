@@ -126,7 +126,11 @@ async fn serve<IO: Io>(
         if connection.is_subscribed() {
             publisher.publish(connection).await?;
         }
-        if connection.is_subscribed() && connection.is_retaining() && parts.home.take_sweep() {
+        if connection.is_subscribed()
+            && connection.is_retaining()
+            && publisher.has_swept()
+            && parts.home.take_sweep()
+        {
             sweep(connection, &publisher.topics, parts).await?;
         }
         // What waits for room is published when there is some, and not before.

@@ -37,6 +37,8 @@ pub enum ResourceNews<'a> {
     Closed,
     /// A list of resources is being received, and this is one of them.
     Listed(Value<'a>),
+    /// The same, and it cannot be read.
+    ListedUnread,
     /// The resource with this URI has changed.
     Updated(Text<'a>),
     /// There are others now.

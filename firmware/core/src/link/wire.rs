@@ -249,7 +249,7 @@ impl Wire<'_> {
                         self.client.listed_tool(Instant::now(), tool, item.is_cut, registry);
                     }
                     (ItemOf::Resources, Some(resource)) => watch(ResourceNews::Listed(resource)),
-                    (ItemOf::Resources, None) => {}
+                    (ItemOf::Resources, None) => watch(ResourceNews::ListedUnread),
                 }
                 LineEvent::Answers(Vec::new())
             }

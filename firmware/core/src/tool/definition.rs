@@ -103,6 +103,8 @@ pub enum Implementation {
     Builtin(&'static str),
     /// By the handler of this name, which asks another part of the system.
     Internal(&'static str),
+    /// By the handler of this name, within the hub, without a time limit: what it waits for ends by itself.
+    Patient(&'static str),
     /// By the controller.
     Mcp,
 }

@@ -128,7 +128,8 @@ impl Execution {
 /// Calls the tool `name`, and writes the members of the result object into the open object of `reply`: `success`,
 /// `result` or `error` and `error_type`, what else the outcome has to say, `tool_name`, `execution_time_ms`.
 ///
-/// Always ends, within [`limits::TOOL_TIMEOUT`]; dropping it cancels the call.
+/// Always ends: the tool has [`limits::TOOL_TIMEOUT`], a person who has to approve the time that the settings give them, and a
+/// device of which nobody knows whether it obeyed [`limits::READ_BACK`]. Dropping it cancels the call.
 pub async fn execute<H: Handlers>(
     registry: &Registry,
     handlers: &H,
@@ -199,12 +200,22 @@ impl Call<'_, '_> {
                 self.check()?;
                 return self.mock(response);
             }
-            Implementation::Builtin(handler) | Implementation::Internal(handler) => handler,
+            Implementation::Builtin(handler)
+            | Implementation::Internal(handler)
+            | Implementation::Patient(handler) => handler,
         };
         self.check()?;
+        if self.hints().destructive == Some(true) {
+            let judging: Pin<&mut dyn Future<Output = _>> = pin!(self.own(handlers));
+            judging.await?;
+        }
         self.reply.field("success", true);
         self.reply.key("result");
-        let running = with_timeout(limits::TOOL_TIMEOUT, handlers.run(handler, self.arguments, self.reply));
+        let limit = match implementation {
+            Implementation::Patient(_) => limits::TOOL_LONGEST,
+            _ => limits::TOOL_TIMEOUT,
+        };
+        let running = with_timeout(limit, handlers.run(handler, self.arguments, self.reply));
         let success = match running.await {
             Ok(Some(Ok(success))) => success,
             Ok(Some(Err(failure))) => return Err(self.fail(&failure)),
@@ -302,6 +313,23 @@ impl Call<'_, '_> {
             Some(Ok(translated)) => Ok(translated),
             Some(Err(failure)) => Err(self.fail(&failure)),
             None => Err(self.fail(&Gone.failure(name))),
+        }
+    }
+
+    fn hints(&self) -> Hints {
+        self.registry.look(self.name, |tool| tool.hints).unwrap_or_default()
+    }
+
+    /// Has a call of one of the hub's own tools admitted that may destroy something.
+    async fn own<H: Handlers>(&mut self, handlers: &H) -> Result<(), Failed> {
+        let hints = self.hints();
+        let call = ControllerCall { tool: self.name, hints, arguments: self.arguments };
+        match handlers.admit(&call).await {
+            Ok(_) => Ok(()),
+            Err(why) => {
+                let failure = handlers.denied(&call, why);
+                Err(self.fail(&failure))
+            }
         }
     }
 

@@ -6,8 +6,8 @@ use embassy_time::{Duration, with_timeout};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use super::{Toolbox, controller};
-use crate::home::gate::{Concern, Concerns};
-use crate::home::{ChangeId, DeviceId, Home, TooManyWait, Verdict, read_back};
+use crate::home::gate::Concern;
+use crate::home::{ChangeId, DeviceId, Home, TooManyWait, Verdict, Weighed, read_back};
 use crate::json::Writer;
 use crate::limits;
 use crate::link::{CallError, Method, Port};
@@ -44,9 +44,9 @@ pub(super) async fn admit<'a, P: Platform, F: MultiwriteNorFlash>(
     if is_judged {
         // By devices that are not known yet nothing can be judged.
         with_timeout(limits::HOME_SETTLES, home.settled()).await.map_err(|_| Denial::Unsettled)?;
-        let concerns = home.weigh(call.tool, call.hints, call.arguments).concerns;
-        if !concerns.is_empty() {
-            let judging: Pin<&mut dyn Future<Output = _>> = pin!(judge(toolbox, call, concerns));
+        let weighed = home.weigh(call.tool, call.hints, call.arguments);
+        if !weighed.concerns.is_empty() {
+            let judging: Pin<&mut dyn Future<Output = _>> = pin!(judge(toolbox, call, &weighed));
             judging.await?;
         }
     }
@@ -57,10 +57,10 @@ pub(super) async fn admit<'a, P: Platform, F: MultiwriteNorFlash>(
 async fn judge<P: Platform, F: MultiwriteNorFlash>(
     toolbox: &Toolbox<'_, P, Store<'_, F>>,
     call: &ControllerCall<'_>,
-    concerns: Concerns,
+    weighed: &Weighed,
 ) -> Result<(), Denial> {
     let mut strictest = Policy::Allow;
-    for concern in concerns.each() {
+    for concern in weighed.concerns.each() {
         let policy = value(toolbox, row(concern)).await;
         strictest = strictest.max(Policy::named(&policy).unwrap_or(Policy::Ask));
     }
@@ -77,10 +77,12 @@ async fn judge<P: Platform, F: MultiwriteNorFlash>(
         toolbox.home.approvals.ask(&toolbox.caller, &what, call.tool, patience, can_use_pin)
     };
     match asked.map_err(|TooManyWait| Denial::Crowd)?.decided().await {
-        Verdict::Allowed => {
+        // While somebody was asked, the same words may have come to mean something else.
+        Verdict::Allowed if toolbox.home.weigh(call.tool, call.hints, call.arguments) == *weighed => {
             info!("gate: a person allowed it");
             Ok(())
         }
+        Verdict::Allowed => Err(Denial::Changed),
         Verdict::Denied => Err(Denial::Person),
         Verdict::Waiting | Verdict::Expired | Verdict::Cancelled => Err(Denial::Silence),
     }
@@ -119,6 +121,8 @@ pub enum Denial {
     Person,
     /// Nobody said anything in time.
     Silence,
+    /// What was approved is not what the call would do now.
+    Changed,
     /// Too much waits for approval already.
     Crowd,
 }
@@ -138,6 +142,9 @@ impl Denial {
             }
             Self::Person => ("A person did not allow to", "you did not allow it."),
             Self::Silence => ("Nobody approved in time to", "nobody allowed it in time."),
+            Self::Changed => {
+                ("The devices changed before it was allowed to", "the devices changed meanwhile.")
+            }
             Self::Crowd => (
                 "As much waits for approval as can; nobody was asked whether to",
                 "too much waits for approval already.",

@@ -5,7 +5,7 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use super::Toolbox;
 use crate::json::{Value, Writer};
 use crate::store::Store;
-use crate::tool::{Example, Failure, Success, Tool};
+use crate::tool::{Example, Failure, Hints, Success, Tool};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Erases all settings, flags and documents.\n\nThe hub then restarts as it was when it was new. What was \
@@ -18,6 +18,7 @@ pub(super) static TOOL: Tool<'static> = Tool {
         explanation: "A person has said: reset the hub to its factory settings.",
     }],
     consent: Some("It destroys everything that the hub was told to keep, and nothing brings that back."),
+    hints: Hints { destructive: Some(true), ..Hints::NONE },
     ..Tool::builtin("factory_reset")
 };
 

@@ -104,15 +104,13 @@ pub(super) async fn run<P, S>(
             out.field("more", true);
         }
     });
-    let (_, left_out) = home.count();
-    Ok(match words.as_str() {
-        "" => Success::saying(format_args!("Nothing is on, open or unlocked.")),
-        words if left_out > 0 => Success::saying(format_args!("{words}. {left_out} more devices are not known to me.")),
-        words => {
-            let mut message = String::new();
-            // It fits.
-            let _ = Measure::Plain.write_marked(&format_args!("{words}."), limits::OUTCOME_TEXT, "…", &mut message);
-            Success { message: Some(message), ..Success::PLAIN }
-        }
-    })
+    let words = if words.is_empty() { "Nothing is on, open or unlocked" } else { &words };
+    let mut message = String::new();
+    // It fits.
+    let _ = match home.count() {
+        (_, 0) => Measure::Plain.write_marked(&format_args!("{words}."), limits::OUTCOME_TEXT, "…", &mut message),
+        (_, more) => write!(message, "I do not know {more} more devices. ")
+            .and_then(|()| Measure::Plain.write_marked(&words, limits::OUTCOME_TEXT - 64, "…", &mut message)),
+    };
+    Ok(Success { message: Some(message), ..Success::PLAIN })
 }

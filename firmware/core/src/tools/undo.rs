@@ -7,13 +7,13 @@ use heapless::String;
 
 use super::admission::{self, Denial, Unanswered};
 use super::Toolbox;
-use crate::home::{DeviceId, NotUndone, Step, read_actions, write_arguments};
+use crate::home::{ChangeId, DeviceId, NotUndone, Step, read_actions, write_arguments};
 use crate::json::{Mark, Value, Writer};
 use crate::limits;
 use crate::platform::Platform;
 use crate::store::Store;
 use crate::text::clip;
-use crate::tool::{ControllerCall, ErrorType, Example, Failure, Hints, Name, Success, Tool};
+use crate::tool::{ControllerCall, ErrorType, Example, Failure, Hints, Implementation, Name, Success, Tool};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Takes back the last change of a device that a person or a model made.\n\nUse it when somebody says \"undo \
@@ -24,6 +24,8 @@ pub(super) static TOOL: Tool<'static> = Tool {
         code: "undo({})  ->  {\"device\": \"7-0\", \"name\": \"Kitchen Light\"}",
         explanation: "The kitchen light is as it was before the last call.",
     }],
+    // What it calls has its own time limits, and may wait for a person.
+    implementation: Implementation::Patient("undo"),
     ..Tool::builtin("undo")
 };
 
@@ -34,21 +36,23 @@ pub(super) async fn run<P: Platform, F: MultiwriteNorFlash>(
     result: &mut Writer<'_>,
 ) -> Result<Success, Failure> {
     let home = toolbox.home;
-    let (device, steps) = match home.undo_steps() {
+    let (change, device, steps) = match home.undo_steps() {
         Ok(steps) => steps,
         Err(why) => return Err(explain(toolbox, why)),
     };
     let before = result.mark();
     let mut words = String::new();
-    for step in &steps {
-        let performed = perform(toolbox, &device, step, &mut words, result).await;
+    for (number, step) in steps.iter().enumerate() {
+        // It may change while somebody is asked; after the first step it has.
+        let unless = (number == 0).then_some(change);
+        let performed = perform(toolbox, &device, step, unless, &mut words, result).await;
         if let Err(stuck) = performed {
             let failure = stuck.explain(toolbox, written(result, before), &words);
             result.rewind(before);
             return Err(failure);
         }
     }
-    home.forget_change();
+    home.forget_change(change);
     let name: String<{ limits::DEVICE_NAME }> =
         home.with(&device, |device| clip(&device.name)).unwrap_or_default();
     result.object(|out| {
@@ -80,6 +84,8 @@ fn explain<P, S>(toolbox: &Toolbox<'_, P, S>, why: NotUndone) -> Failure {
 enum Stuck {
     /// The controller does not tell how.
     Unread,
+    /// The device has changed meanwhile.
+    Changed,
     /// It is not admitted.
     Denied(Name, Denial),
     /// The controller refused it, in words.
@@ -97,6 +103,7 @@ impl Stuck {
                     format_args!("The controller does not tell how to set the device back; nothing was sent");
                 Failure::new(ErrorType::Unavailable, words)
             }
+            Self::Changed => explain(toolbox, NotUndone::ChangedSince),
             Self::Denied(tool, why) => {
                 let call = ControllerCall { tool: &tool, hints: Hints::NONE, arguments };
                 why.explain(toolbox.home, &call)
@@ -120,6 +127,7 @@ async fn perform<P: Platform, F: MultiwriteNorFlash>(
     toolbox: &Toolbox<'_, P, Store<'_, F>>,
     device: &DeviceId,
     step: &Step,
+    unless_changed: Option<ChangeId>,
     words: &mut String<{ limits::OUTCOME_TEXT }>,
     result: &mut Writer<'_>,
 ) -> Result<(), Stuck> {
@@ -144,6 +152,9 @@ async fn perform<P: Platform, F: MultiwriteNorFlash>(
         Ok(admitted) => admitted.unrecorded(),
         Err(why) => return Err(Stuck::Denied(tool, why)),
     };
+    if unless_changed.is_some_and(|change| toolbox.home.has_changed_since(change)) {
+        return Err(Stuck::Changed);
+    }
     let compose = |params: &mut Writer<'_>| {
         params.object(|params| {
             params.field("name", tool.as_str());

@@ -190,7 +190,8 @@ async fn with_progress<T>(
             let allow = matches!(typed, Ok(Typed::Line(line)) if is_yes(&line));
             let decision = json!({ "id": id, "allow": allow }).to_string();
             let reply = ask(network.clone(), settings, "approve", decision.as_bytes(), DECIDING).await;
-            if reply.is_err() || early.is_some() {
+            let is_taken = reply.is_ok_and(|reply| words_of(&reply)["success"] == true);
+            if !is_taken || early.is_some() {
                 eprintln!("  That came too late.");
             }
             if let Some(answer) = early {
@@ -213,6 +214,10 @@ fn waiting(approval: &[u8]) -> Option<(u64, String)> {
     let approval: Value = serde_json::from_slice(approval).ok()?;
     let is_ours = approval["state"] == "waiting" && approval["conversation"] == "default";
     is_ours.then(|| Some((approval["id"].as_u64()?, approval["what"].as_str()?.to_owned())))?
+}
+
+fn words_of(reply: &[u8]) -> Value {
+    serde_json::from_slice(reply).unwrap_or_default()
 }
 
 fn is_yes(line: &str) -> bool {

@@ -11,8 +11,8 @@ use crate::home::{Request, Waiting};
 use crate::limits;
 use crate::settings::GATE_PIN;
 use crate::store::Store;
-use crate::text::clip;
 use crate::text::words::{small, words};
+use crate::text::{self, clip};
 use crate::tools::Toolbox;
 
 /// Digits as people say them, and as recognisers write them.
@@ -60,28 +60,50 @@ pub(super) fn is_answer(said: &str) -> bool {
     digits(said).count() >= 4 && are_digits || is_no(said) && words(said).count() <= 3
 }
 
+/// What a person hears whose PIN nothing waits for.
+const LATE: &str = "Nothing waits for a PIN now.";
+
+/// What a person hears who says the PIN while nothing waits for it: no model is to hear it.
+pub(super) async fn unasked<P, F: MultiwriteNorFlash>(
+    said: &dyn Display,
+    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+) -> Option<&'static str> {
+    let said: Answer = clip(&format_args!("{said}"));
+    if digits(&said).count() < 4 {
+        return None;
+    }
+    let pin = GATE_PIN.value(&mut *toolbox.store.lock().await, toolbox.config).await;
+    let is_pin = !pin.is_empty() && contains(digits(&said), &pin);
+    is_pin.then_some(LATE)
+}
+
+/// Whether the digits have the PIN in them.
+fn contains(digits: impl Iterator<Item = char>, pin: &str) -> bool {
+    let digits: String<{ limits::OUTCOME_TEXT }> = digits.collect();
+    text::find(digits.as_bytes(), pin.as_bytes()).is_some()
+}
+
 /// Takes what a person said, and returns what they hear.
 pub(super) async fn answer<P, F: MultiwriteNorFlash>(
     said: &dyn Display,
     waiting: &Waiting,
-    conversation: &str,
     parts: &Parts<'_>,
     toolbox: &Toolbox<'_, P, Store<'_, F>>,
 ) -> String<{ limits::OUTCOME_TEXT }> {
     let approvals = &parts.home.approvals;
-    let Waiting { what, can_use_pin } = waiting;
+    let Waiting { number, what, can_use_pin } = waiting;
     let said: Answer = clip(&format_args!("{said}"));
     let pin = GATE_PIN.value(&mut *toolbox.store.lock().await, parts.config).await;
     if !pin.is_empty() && digits(&said).eq(pin.chars()) {
-        approvals.decide_in(conversation, true);
-        return clip(&"Thank you.");
+        let is_in_time = approvals.decide(*number, true);
+        return clip(if is_in_time { &"Thank you." } else { &LATE });
     }
     if is_no(&said) {
-        approvals.decide_in(conversation, false);
+        approvals.decide(*number, false);
         return clip(&format_args!("All right, I will not {what}."));
     }
     if !pin.is_empty() && digits(&said).count() >= 4 {
-        let is_denied = approvals.wrong_pin_in(conversation);
+        let is_denied = approvals.wrong_pin(*number);
         return match is_denied {
             true => clip(&format_args!("That is not the PIN. I will not {what}.")),
             false => clip(&"That is not the PIN. Please try again."),

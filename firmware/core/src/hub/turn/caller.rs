@@ -68,6 +68,19 @@ impl<'a> Caller<'a> {
         writer.finish().map_err(|_| Refusal::Unanswerable)
     }
 
+    /// Writes a reply of the hub's own, without a model.
+    pub(super) fn write_words(&self, words: &str, reply: &mut [u8]) -> Result<usize, Refusal> {
+        self.write(reply, |_, out| match self.is_speech {
+            true => out.field("text", words),
+            false => {
+                out.field("content", words);
+                out.field("service", "hub");
+                out.key("tool_calls");
+                out.array(|_| {});
+            }
+        })
+    }
+
     fn write_back(&self, out: &mut Writer<'_>) {
         out.field("conversation", self.id.as_str());
         if let Some(satellite) = self.satellite {

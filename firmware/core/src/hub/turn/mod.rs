@@ -78,16 +78,11 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
         caller.is_speech = true;
     }
     if let Some(waiting) = approvals.waiting_in(&caller.id) {
-        let words = approval::answer(&said, &waiting, &caller.id, parts, toolbox).await;
-        return caller.write(reply, |_, out| match caller.is_speech {
-            true => out.field("text", words.as_str()),
-            false => {
-                out.field("content", words.as_str());
-                out.field("service", "hub");
-                out.key("tool_calls");
-                out.array(|_| {});
-            }
-        });
+        let words = approval::answer(&said, &waiting, parts, toolbox).await;
+        return caller.write_words(&words, reply);
+    }
+    if let Some(words) = approval::unasked(&said, toolbox).await {
+        return caller.write_words(words, reply);
     }
     let answered = {
         let driving: Pin<&mut dyn Future<Output = _>> = pin!(drive(caller, said, parts, toolbox, reply));
