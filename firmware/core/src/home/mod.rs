@@ -173,6 +173,11 @@ impl Home {
         (known, usize::from(self.left_out.get()))
     }
 
+    /// The same, as `info` tells it: nothing until all are known.
+    pub(crate) fn announced(&self) -> (usize, usize) {
+        if self.is_known() { self.count() } else { (0, 0) }
+    }
+
     /// Whether all devices that the controller offers are known.
     pub fn is_known(&self) -> bool {
         matches!(self.phase.get(), Phase::Known)

@@ -53,7 +53,7 @@ pub(super) fn write(parts: &Parts<'_>, buffer: &mut [u8]) -> Result<usize, Overf
             }
         });
         info.field("tools", parts.registry.len());
-        let (devices, left_out) = parts.home.count();
+        let (devices, left_out) = parts.home.announced();
         info.field("devices", devices);
         if left_out > 0 {
             info.field("devices_left_out", left_out);

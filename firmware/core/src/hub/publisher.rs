@@ -113,7 +113,7 @@ impl<'a> Publisher<'a> {
         while let Some(slot) = self.parts.slots.try_answered() {
             self.intake.replies.set(slot, ReplyState::Written);
         }
-        let devices = self.parts.home.count();
+        let devices = self.parts.home.announced();
         self.info_is_due |= devices != self.devices && self.parts.home.is_known();
         self.publish_online(connection).await?;
         self.publish_info(connection).await?;
@@ -148,7 +148,7 @@ impl<'a> Publisher<'a> {
             let topic = self.topics.own("info");
             let mut payload = |buffer: &mut [u8]| info::write(self.parts, buffer);
             let info = Publication::new(&topic, Payload(&mut payload));
-            self.devices = self.parts.home.count();
+            self.devices = self.parts.home.announced();
             self.info_is_due = matches!(retain(connection, info).await?, Sent::Later);
         }
         Ok(())

@@ -140,10 +140,10 @@ pub async fn execute<H: Handlers>(
     let start = Instant::now();
     let before = reply.mark();
     let mut call = Call { registry, name, arguments, before, reply };
-    let mut outcome = match registry.look(name, |tool| tool.implementation) {
-        Some(implementation) => {
+    let mut outcome = match registry.look(name, |tool| (tool.implementation, tool.hints)) {
+        Some((implementation, hints)) => {
             trace!("Tool called: {}", name.as_str());
-            call.run(implementation, handlers).await
+            call.run(implementation, hints, handlers).await
         }
         None => Err(call.is_not_known()),
     };
@@ -187,6 +187,7 @@ impl Call<'_, '_> {
     async fn run<H: Handlers>(
         &mut self,
         implementation: Implementation,
+        hints: Hints,
         handlers: &H,
     ) -> Result<Success, Failed> {
         let name = self.name;
@@ -205,8 +206,8 @@ impl Call<'_, '_> {
             | Implementation::Patient(handler) => handler,
         };
         self.check()?;
-        if self.hints().destructive == Some(true) {
-            let judging: Pin<&mut dyn Future<Output = _>> = pin!(self.own(handlers));
+        if hints.destructive == Some(true) {
+            let judging: Pin<&mut dyn Future<Output = _>> = pin!(self.own(hints, handlers));
             judging.await?;
         }
         self.reply.field("success", true);
@@ -316,13 +317,8 @@ impl Call<'_, '_> {
         }
     }
 
-    fn hints(&self) -> Hints {
-        self.registry.look(self.name, |tool| tool.hints).unwrap_or_default()
-    }
-
     /// Has a call of one of the hub's own tools admitted that may destroy something.
-    async fn own<H: Handlers>(&mut self, handlers: &H) -> Result<(), Failed> {
-        let hints = self.hints();
+    async fn own<H: Handlers>(&mut self, hints: Hints, handlers: &H) -> Result<(), Failed> {
         let call = ControllerCall { tool: self.name, hints, arguments: self.arguments };
         match handlers.admit(&call).await {
             Ok(_) => Ok(()),
