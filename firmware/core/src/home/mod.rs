@@ -8,7 +8,7 @@
 //!
 //! Each device is an MCP resource, `home://devices/<id>`. [`follow`] lists, subscribes to and reads them, and keeps what it
 //! reads in a table of fixed size. What can be done with a device is read from its resource when it is to be done, since
-//! that takes more room than all the rest; only that of guarded devices is kept, for the [gate](gate).
+//! that takes more room than all the rest; only that of guarded devices is kept, for the [`gate`].
 
 mod approvals;
 mod changes;

@@ -52,7 +52,7 @@ pub enum SettingKind {
     Switch,
     /// A [`Policy`].
     Policy,
-    /// A code that people say: digits, at least [`CODE_LEAST`], or nothing.
+    /// A code that people say: at least four digits, or nothing.
     Code,
     /// A whole number in between.
     Whole(u32, u32),
