@@ -29,7 +29,7 @@ fn every_refusal_is_an_error_object_that_fits() {
     ] {
         let transaction = std::format!("\"{}\"", "t".repeat(limits::TRANSACTION - 2));
         let transaction = crate::json::Value::parse(transaction.as_bytes()).unwrap();
-        let mut buffer = [0; 512];
+        let mut buffer = [0; 1024];
         let length = refusal.write(Some(transaction), &mut buffer).unwrap();
         let reply: serde_json::Value = serde_json::from_slice(&buffer[..length]).unwrap();
         assert_eq!(reply["success"], false);
