@@ -13,6 +13,7 @@ mod faults;
 mod gate;
 mod health;
 mod home;
+mod home_assistant;
 mod identity;
 mod link;
 mod long_lines;

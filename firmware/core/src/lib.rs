@@ -45,7 +45,7 @@
 //! | [`tools`] | the hub's own tools, one file each |
 //! | [`chat`] | decides about a conversation: rule, prompt, history, turn, providers |
 //! | [`conversations`] | keeps them: what was said in each, and in which a turn runs |
-//! | [`request`] | reads requests and refuses them |
+//! | [`request`], [`discovery`] | reads requests and refuses them; Home Assistant's announcements |
 //! | [`button`], [`indicator`] | resets the settings; tells how the hub is |
 //! | [`console`] | commands and Improv on the serial port of people |
 //! | [`hub`] | drives: joins all of it |
@@ -77,6 +77,7 @@ pub mod clock;
 pub mod config;
 pub mod console;
 pub mod conversations;
+pub mod discovery;
 pub mod home;
 pub mod hub;
 pub mod indicator;

@@ -302,6 +302,16 @@ pub const DEVICE_ROOM: usize = 32;
 /// The state of a device, as JSON: some ten readings. A longer one is not kept.
 pub const DEVICE_STATE: usize = 256;
 
+/// The units of a device's readings that are not the usual ones, as JSON: some four of them. Longer ones are not kept, and the
+/// usual ones are assumed.
+pub const DEVICE_UNITS: usize = 96;
+
+/// What the topics of Home Assistant's discovery begin with. It is `homeassistant`, unless somebody has changed it.
+pub const DISCOVERY_PREFIX: usize = 32;
+
+/// How often `health` is published for Home Assistant. Its graphs need no more.
+pub const HEALTH_INTERVAL: Duration = Duration::from_secs(60);
+
 /// What can be done with a lock, a garage door or a siren, as JSON. Two actions take some 180. What is longer is not kept:
 /// whatever may be about the device is then taken for the most dangerous that can be done with it.
 pub const DEVICE_ACTIONS: usize = 640;

@@ -4,8 +4,10 @@ use core::fmt::{self, Display, Write};
 
 use heapless::String;
 
+pub use self::fingerprint::Fingerprint;
 use crate::limits;
 
+mod fingerprint;
 pub mod words;
 
 #[cfg(test)]

@@ -2,10 +2,13 @@
 
 use core::fmt::{self, Display};
 
+use super::ability::Abilities;
 use super::kind::{Kind, Standing};
+use super::reading::UnusualUnits;
+use super::table::PARTS;
 use crate::json::{self, Text, Value, Writer};
 use crate::limits;
-use crate::text::Measure;
+use crate::text::{Fingerprint, Measure};
 
 /// The name by which a device is known in topics and to the controller.
 pub type DeviceId = heapless::String<{ limits::DEVICE_ID }>;
@@ -45,6 +48,10 @@ pub struct Device<'a> {
     pub(super) state: &'a str,
     /// What can be done with it, if that is [guarded](Kind::is_guarded): a JSON object, or empty.
     pub(super) actions: &'a str,
+    /// What it can do.
+    pub abilities: Abilities,
+    /// The units of its measurements that are not the usual ones: a JSON object, or empty.
+    pub(super) units: &'a str,
     /// Whether it can be reached.
     pub is_available: bool,
     /// How full its battery is, in percent.
@@ -60,6 +67,32 @@ impl<'a> Device<'a> {
     /// What can be done with it, as far as it is kept.
     pub(super) fn actions(&self) -> Value<'a> {
         Value::parse(self.actions.as_bytes()).unwrap_or(Value::EMPTY_OBJECT)
+    }
+
+    /// The unit of a member of its state: the device's own, or the usual one.
+    pub fn unit(&self, name: &str) -> Option<Text<'a>> {
+        Value::parse(self.units.as_bytes()).ok()?.get(name)?.as_text()
+    }
+
+    /// What it measures: the members of its state that are numbers, without those that are set.
+    pub fn readings(&self) -> impl Iterator<Item = Text<'a>> + use<'a> {
+        const OTHERS: [&str; 5] = ["level", "position", "setpoint", "button", "presses"];
+        let numbers = self.state().members().filter(|(_, value)| value.kind() == json::Kind::Number);
+        numbers.map(|(name, _)| name).filter(|name| OTHERS.iter().all(|other| name != *other))
+    }
+
+    /// A hash of what others have to be told again if it changes: everything but how the device stands.
+    pub(super) fn fingerprint(&self) -> u64 {
+        let mut hash = Fingerprint::new();
+        for text in [self.name, self.room, self.units, self.kind_word] {
+            hash.add(text.as_bytes());
+        }
+        self.readings().for_each(|name| hash.add(name.escaped().as_bytes()));
+        let class = self.state().get("class");
+        hash.add(class.map_or("", |class| class.text()).as_bytes());
+        hash.add(&[self.kind as u8, u8::from(self.battery.is_some())]);
+        hash.add(&self.abilities.to_bytes());
+        hash.finish()
     }
 
     /// Writes the members that it has in `device/<id>` and in lists.
@@ -96,6 +129,8 @@ pub struct Description<'a> {
     pub(super) state: Value<'a>,
     /// What can be done with it, by action.
     pub(super) actions: Value<'a>,
+    /// The units of numbers in its state.
+    units: Value<'a>,
     pub(super) is_available: bool,
     pub(super) battery: Option<u8>,
 }
@@ -119,6 +154,7 @@ impl<'a> Description<'a> {
             kind: Kind::Other,
             state: Value::EMPTY_OBJECT,
             actions: Value::EMPTY_OBJECT,
+            units: Value::EMPTY_OBJECT,
             is_available: true,
             battery: None,
         };
@@ -132,6 +168,7 @@ impl<'a> Description<'a> {
                 Some("kind") => this.kind_word = value.as_text(),
                 Some("state") => this.state = object(),
                 Some("actions") => this.actions = object(),
+                Some("units") => this.units = object(),
                 Some("available") => this.is_available = value.text() != "false",
                 Some("battery") => this.battery = percent().map(|percent| percent as u8),
                 _ => {}
@@ -143,7 +180,7 @@ impl<'a> Description<'a> {
     }
 
     /// The texts that are kept of it, in the order of [`super::table::Part`]; the first is its id.
-    pub(super) fn texts(&self, id: &str, look: &mut dyn FnMut([&dyn Display; 6])) {
+    pub(super) fn texts(&self, id: &str, look: &mut dyn FnMut([&dyn Display; PARTS])) {
         let (name, room) = (Clipped(self.name, limits::DEVICE_NAME), Clipped(self.room, limits::DEVICE_ROOM));
         let name: &dyn Display = if self.name.is_none() { &id } else { &name };
         let word = Clipped(self.kind_word.filter(|_| self.kind == Kind::Other), limits::DEVICE_ROOM);
@@ -152,7 +189,9 @@ impl<'a> Description<'a> {
         let state: &dyn Display = if fits(&state, limits::DEVICE_STATE) { &state } else { &"{}" };
         let is_kept = self.kind.is_guarded() && fits(&actions, limits::DEVICE_ACTIONS);
         let actions: &dyn Display = if is_kept { &actions } else { &"" };
-        look([&id, name, &room, &word, state, actions]);
+        let units = UnusualUnits(self.units);
+        let units: &dyn Display = if fits(&units, limits::DEVICE_UNITS) { &units } else { &"" };
+        look([&id, name, &room, &word, state, actions, units]);
     }
 }
 

@@ -30,10 +30,12 @@ pub enum Kind {
     Scene,
     /// Several devices under one name.
     Group,
+    /// Something that people press.
+    Button,
 }
 
 /// The kinds by their names in resources.
-const NAMES: [(&str, Kind); 10] = [
+const NAMES: [(&str, Kind); 11] = [
     ("switch", Kind::Switch),
     ("light", Kind::Light),
     ("lock", Kind::Lock),
@@ -44,6 +46,7 @@ const NAMES: [(&str, Kind); 10] = [
     ("binary_sensor", Kind::BinarySensor),
     ("scene", Kind::Scene),
     ("group", Kind::Group),
+    ("button", Kind::Button),
 ];
 
 impl Kind {

@@ -10,6 +10,7 @@
 //! reads in a table of fixed size. What can be done with a device is read from its resource when it is to be done, since
 //! that takes more room than all the rest; only that of guarded devices is kept, for the [`gate`].
 
+mod ability;
 mod approvals;
 mod changes;
 mod device;
@@ -18,6 +19,7 @@ pub mod gate;
 mod kind;
 mod names;
 mod publish;
+mod reading;
 mod table;
 
 #[cfg(test)]
@@ -30,6 +32,7 @@ use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::signal::Signal;
 use embassy_time::{Instant, Timer};
 
+pub use self::ability::{Abilities, MODES, Tenths};
 pub use self::approvals::{Approvals, Asked, Request, TooManyWait, Verdict, Waiting};
 pub use self::changes::ChangeId;
 pub(crate) use self::changes::Step;
@@ -41,6 +44,7 @@ use self::gate::{Concerns, What};
 pub use self::kind::{Kind, Notable};
 use self::names::Meant;
 pub(crate) use self::publish::Leftover;
+pub use self::reading::Reading;
 use self::table::{Flags, Table};
 use crate::json::{Text, Value, Writer};
 use crate::limits;
@@ -258,10 +262,7 @@ impl Home {
 
     /// All devices have left.
     fn leave_all(&self) {
-        self.change(|table| {
-            table.set_all(Flags::GONE, true);
-            table.set_all(Flags::DUE, true);
-        });
+        self.change(|table| (0..table.len()).for_each(|place| table.leave(place)));
     }
 
     /// A device of the list cannot be taken in.
@@ -288,6 +289,7 @@ impl Home {
                 table.set(place, Flags::LISTED, true);
                 table.set(place, Flags::GONE, false);
                 if has_returned {
+                    table.set(place, Flags::UNANNOUNCED, true);
                     table.set(place, Flags::STALE, true);
                     table.set(place, Flags::WATCHED, false);
                 }
@@ -304,8 +306,7 @@ impl Home {
         self.change(|table| {
             for place in 0..table.len() {
                 if !table.has(place, Flags::LISTED) && !table.has(place, Flags::GONE) {
-                    table.set(place, Flags::GONE, true);
-                    table.set(place, Flags::DUE, true);
+                    table.leave(place);
                 }
             }
         });
@@ -357,9 +358,18 @@ impl Home {
         let stand = Stand::of(description.kind, description.state);
         let described = self.change(|table| {
             let place = table.place(id)?;
-            let before = table.get(place).map(|device| Stand::of(device.kind, device.state()));
+            let before = table.get(place);
+            let fingerprint = before.map(|device| device.fingerprint());
+            let is_pressed = before.is_some_and(|device| is_pressed(device.state(), description.state));
+            let before = before.map(|device| Stand::of(device.kind, device.state()));
             let was_known = table.has(place, Flags::KNOWN);
             let described = table.describe(place, description);
+            if table.get(place).map(|device| device.fingerprint()) != fingerprint {
+                table.set(place, Flags::UNANNOUNCED, true);
+            }
+            if is_pressed && was_known {
+                table.set(place, Flags::PRESSED, true);
+            }
             table.set(place, Flags::KNOWN, described.is_ok());
             let is_due = described != Ok(false) || !was_known;
             table.set(place, Flags::DUE, is_due || table.has(place, Flags::DUE));
@@ -595,4 +605,12 @@ fn target(table: &Table, arguments: Value<'_>) -> Option<usize> {
 fn only(mut places: impl Iterator<Item = usize>) -> Option<usize> {
     let first = places.next()?;
     places.all(|place| place == first).then_some(first)
+}
+
+/// Whether somebody has pressed a device between these states: it counts the presses.
+fn is_pressed(before: Value<'_>, after: Value<'_>) -> bool {
+    fn presses<'a>(state: Value<'a>) -> Option<&'a str> {
+        state.get("presses").map(|count| count.text()).filter(|count| *count != "0")
+    }
+    presses(after).is_some_and(|count| presses(before) != Some(count))
 }

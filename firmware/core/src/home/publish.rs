@@ -73,7 +73,7 @@ impl Home {
     /// [`unpublished`](Self::unpublished) follows.
     pub(crate) fn take_due(&self) -> Option<DeviceId> {
         self.change(|table| {
-            let place = table.first(Flags::DUE, None)?;
+            let place = table.first_due()?;
             // What changes from now on is told again.
             table.set(place, Flags::DUE, false);
             DeviceId::try_from(table.get(place)?.id).ok()
@@ -82,11 +82,69 @@ impl Home {
 
     /// The broker could not be told.
     pub(crate) fn unpublished(&self, id: &str) {
+        self.mark(id, Flags::DUE);
+    }
+
+    /// Home Assistant has to be told of all devices again.
+    pub(crate) fn announce_all(&self) {
         self.change(|table| {
-            if let Some(place) = table.place(id) {
-                table.set(place, Flags::DUE, true);
+            for place in 0..table.len() {
+                // One that was never read is announced when it is.
+                let is_described = table.get(place).is_some_and(|device| !device.state.is_empty());
+                table.set(place, Flags::UNANNOUNCED, is_described || table.has(place, Flags::GONE));
             }
         });
+        self.changed.signal(());
+    }
+
+    /// Takes the id of a device of which Home Assistant has to be told.
+    pub(crate) fn take_unannounced(&self) -> Option<DeviceId> {
+        self.take(Flags::UNANNOUNCED)
+    }
+
+    /// Home Assistant could not be told.
+    pub(crate) fn unannounced(&self, id: &str) {
+        self.mark(id, Flags::UNANNOUNCED);
+    }
+
+    /// Takes the id of a device that somebody has pressed.
+    pub(crate) fn take_pressed(&self) -> Option<DeviceId> {
+        self.take(Flags::PRESSED)
+    }
+
+    /// Nobody could be told of that.
+    pub(crate) fn untold(&self, id: &str) {
+        self.mark(id, Flags::PRESSED);
+    }
+
+    fn take(&self, flag: Flags) -> Option<DeviceId> {
+        self.change(|table| {
+            let place = table.first(flag, None)?;
+            // What changes from now on is told again.
+            table.set(place, flag, false);
+            DeviceId::try_from(table.get(place)?.id).ok()
+        })?
+    }
+
+    fn mark(&self, id: &str, flag: Flags) {
+        self.change(|table| {
+            if let Some(place) = table.place(id) {
+                table.set(place, flag, true);
+            }
+        });
+    }
+
+    /// Writes the payload of `event/device/<id>`: how the device was pressed.
+    pub(crate) fn write_press(&self, id: &str, buffer: &mut [u8]) -> Result<usize, Overflow> {
+        let mut writer = Writer::new(buffer);
+        self.with(id, |device| {
+            let state = device.state();
+            writer.object(|out| {
+                out.field("event_type", state.get("press"));
+                out.field("button", state.get("button"));
+            });
+        });
+        writer.finish()
     }
 
     /// Writes the payload of `device/<id>`; nothing if the device has left.

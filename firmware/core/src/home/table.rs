@@ -2,6 +2,7 @@
 
 use core::fmt::{self, Display, Write as _};
 
+use super::ability::Abilities;
 use super::device::{Description, Device};
 use super::kind::Kind;
 use crate::limits;
@@ -16,14 +17,15 @@ enum Part {
     KindWord,
     State,
     Actions,
+    Units,
 }
 
 /// How many there are.
-const PARTS: usize = 6;
+pub(super) const PARTS: usize = 7;
 
 /// What is true of a device, one bit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Flags(u8);
+pub(super) struct Flags(u16);
 
 impl Flags {
     /// On the list that is being received, or the last one.
@@ -40,6 +42,10 @@ impl Flags {
     pub(super) const GONE: Self = Self(1 << 5);
     /// The controller says that it can be reached.
     pub(super) const AVAILABLE: Self = Self(1 << 6);
+    /// It has changed in what Home Assistant is told once, or has to be told again.
+    pub(super) const UNANNOUNCED: Self = Self(1 << 7);
+    /// Somebody has pressed it, and nobody was told.
+    pub(super) const PRESSED: Self = Self(1 << 8);
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +56,8 @@ struct Entry {
     kind: Kind,
     /// In percent, and one more; zero if it has none.
     battery: u8,
-    flags: u8,
+    flags: u16,
+    abilities: Abilities,
 }
 
 impl Entry {
@@ -114,6 +121,13 @@ impl Table {
         flags.find(|(_, flags)| flags & with.0 != 0 && flags & without.0 == 0).map(|(place, _)| place)
     }
 
+    /// The first device of which the broker has to be told how it is. One that has left leaves Home Assistant first, which
+    /// would miss its state.
+    pub(super) fn first_due(&self) -> Option<usize> {
+        let not_yet = Flags::GONE.0 | Flags::UNANNOUNCED.0;
+        self.entries.iter().position(|entry| entry.flags & Flags::DUE.0 != 0 && entry.flags & not_yet != not_yet)
+    }
+
     /// The first device that has neither.
     pub(super) fn first_unlike(&self, one: Flags, other: Flags) -> Option<usize> {
         self.entries.iter().position(|entry| entry.flags & (one.0 | other.0) == 0)
@@ -146,10 +160,11 @@ impl Table {
         let entry = Entry {
             start: 0,
             // It is called so until it is read.
-            lengths: [length, length, 0, 0, 0, 0],
+            lengths: [length, length, 0, 0, 0, 0, 0],
             kind: Kind::Other,
             battery: 0,
             flags: Flags::LISTED.0 | Flags::STALE.0,
+            abilities: Abilities::NONE,
         };
         if self.used + 2 * id.len() > self.texts.len() {
             return Err(Full);
@@ -163,6 +178,7 @@ impl Table {
     /// Replaces what is known of a device. Returns whether it differs from before. On an error it is as before.
     pub(super) fn describe(&mut self, place: usize, description: &Description<'_>) -> Result<bool, Full> {
         let Some(old) = self.entries.get(place).copied() else { return Err(Full) };
+        let abilities = Abilities::read(description.actions);
         let id: super::DeviceId = self.text(&old, Part::Id).try_into().map_err(|_| Full)?;
         let mut outcome = Ok(false);
         description.texts(&id, &mut |texts| outcome = self.replace(place, &old, texts));
@@ -175,9 +191,17 @@ impl Table {
         let flag = if description.is_available { Flags::AVAILABLE.0 } else { 0 };
         entry.flags = entry.flags & !Flags::AVAILABLE.0 | flag;
         entry.kind = description.kind;
+        entry.abilities = abilities;
         entry.battery = description.battery.map_or(0, |percent| percent.saturating_add(1));
         let is_same = entry.kind == old.kind && entry.battery == old.battery && entry.flags == old.flags;
-        Ok(has_new_texts || !is_same)
+        Ok(has_new_texts || !is_same || entry.abilities != old.abilities)
+    }
+
+    /// A device has left. It is removed when everybody knows.
+    pub(super) fn leave(&mut self, place: usize) {
+        for flag in [Flags::GONE, Flags::DUE, Flags::UNANNOUNCED] {
+            self.set(place, flag, true);
+        }
     }
 
     /// Removes a device.
@@ -189,7 +213,8 @@ impl Table {
     }
 
     fn replace(&mut self, place: usize, old: &Entry, texts: [&dyn Display; PARTS]) -> Result<bool, Full> {
-        let parts = [Part::Id, Part::Name, Part::Room, Part::KindWord, Part::State, Part::Actions];
+        let parts =
+            [Part::Id, Part::Name, Part::Room, Part::KindWord, Part::State, Part::Actions, Part::Units];
         if parts.iter().zip(texts).all(|(part, text)| is_text(self.text(old, *part), text)) {
             return Ok(false);
         }
@@ -239,6 +264,8 @@ impl Table {
             kind_word: self.text(entry, Part::KindWord),
             state: self.text(entry, Part::State),
             actions: self.text(entry, Part::Actions),
+            abilities: entry.abilities,
+            units: self.text(entry, Part::Units),
             is_available: is_known && entry.flags & Flags::AVAILABLE.0 != 0,
             battery: entry.battery.checked_sub(1),
         }

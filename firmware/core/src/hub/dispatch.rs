@@ -15,7 +15,7 @@ use crate::log::{error, warn};
 use crate::mqtt::{ReplyTo, Topics};
 use crate::platform::Platform;
 use crate::request::{self, Job, Refusal, Request};
-use crate::settings::{TIME_SERVER, VOLUME};
+use crate::settings::{HOMEASSISTANT_DEVICES, HOMEASSISTANT_DISCOVERY, TIME_SERVER, VOLUME};
 use crate::store::Store;
 use crate::tool::{self, Format, Name, Registry};
 use crate::tools::{Toolbox, write_now};
@@ -91,9 +91,14 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
             if core::ptr::eq(setting, &TIME_SERVER) {
                 toolbox.clock.want();
             }
+            if [&HOMEASSISTANT_DISCOVERY, &HOMEASSISTANT_DEVICES].iter().any(|row| core::ptr::eq(setting, *row)) {
+                parts.discovery.apply(&mut *store.lock().await, parts.config).await;
+                parts.home.announce_all();
+            }
         }
         Request::ConfigGet => toolbox.speaker.keep_now(store).await,
         Request::TimeSet => time::set(request, toolbox.clock)?,
+        Request::Speak => turn::check_speech(request)?,
         _ => {}
     }
     let mut writer = Writer::new(reply);
@@ -136,7 +141,7 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
         Request::DeviceList => device::list(request, parts.home, &mut writer)?,
         Request::Approve => device::approve(request, parts.home, &mut writer)?,
         Request::Chat | Request::Transcript | Request::DeviceSet => {}
-        Request::ContentPut | Request::ContentDelete | Request::ConfigSet => {}
+        Request::ContentPut | Request::ContentDelete | Request::ConfigSet | Request::Speak => {}
     }
     if let Some(transaction) = transaction {
         writer.field("transaction", transaction);

@@ -6,7 +6,7 @@ use embassy_time::Instant;
 
 use super::{Parts, info};
 use crate::clock::Source;
-use crate::json::Writer;
+use crate::json::{Overflow, Writer};
 use crate::limits;
 use crate::platform::{NetworkState, Usage};
 use crate::store::GateCounts;
@@ -22,6 +22,47 @@ pub(super) struct Machine {
     pub(super) store: Option<(usize, usize)>,
     pub(super) gate: GateCounts,
     pub(super) link: crate::link::Counts,
+}
+
+/// What is counted by the machine and the link.
+pub(super) struct Vitals {
+    pub(super) usage: Usage,
+    pub(super) link: crate::link::Counts,
+}
+
+/// Writes the payload of `health`: what is worth a graph.
+pub(super) fn write_summary(parts: &Parts<'_>, buffer: &mut [u8]) -> Result<usize, Overflow> {
+    let Vitals { usage, link } = (parts.vitals)();
+    let (mut calls, mut failures, mut slowest) = (0u32, 0u32, (Name::new(), 0));
+    parts.registry.each_count(&mut |name, counts| {
+        calls = calls.saturating_add(counts.calls);
+        failures = failures.saturating_add(counts.failures);
+        if counts.slowest >= slowest.1 {
+            slowest = (Name::try_from(name).unwrap_or_default(), counts.slowest);
+        }
+        ControlFlow::Continue(())
+    });
+    let mut writer = Writer::new(buffer);
+    writer.object(|out| {
+        out.field("uptime", Instant::now().as_secs());
+        out.field("boot", parts.config.boot.reason.word());
+        if let Some(signal) = (parts.network)().signal {
+            out.field("signal", i64::from(signal));
+        }
+        // A size of zero means that the machine does not know.
+        if usage.stack_size > 0 {
+            out.field("stack", usage.stack_size.saturating_sub(usage.stack_peak));
+        }
+        if link.calls.calls > 0 {
+            out.field("round_trip", link.calls.average());
+        }
+        fields(&[("calls", calls), ("failures", failures)], out);
+        if calls > 0 {
+            out.field("slowest", slowest.0.as_str());
+            out.field("slowest_ms", slowest.1);
+        }
+    });
+    writer.finish()
 }
 
 /// Writes the members of the reply. Tools that were called come last, from after the one called `after`; if not all fit,

@@ -7,6 +7,7 @@
 //!                         events, notices, info          └──► content
 //! ```
 
+mod announcements;
 mod content;
 mod device;
 mod dispatch;
@@ -34,12 +35,14 @@ use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use self::events::Events;
+use self::health::Vitals;
 use self::identity::Identity;
 pub use self::info::LIMITS;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::console;
 use crate::conversations::Conversations;
+use crate::discovery::Discovery;
 use crate::home::{self, Home};
 use crate::link::{self, Port, ResourceNews, Status};
 use crate::log::{info, warn};
@@ -72,6 +75,7 @@ pub struct Memory {
     identity: Identity,
     console: console::Memory,
     home: Home,
+    discovery: Discovery,
 }
 
 impl Memory {
@@ -90,6 +94,7 @@ impl Memory {
             identity: Identity::new(),
             console: console::Memory::new(),
             home: Home::new(),
+            discovery: Discovery::new(),
         }
     }
 }
@@ -110,6 +115,9 @@ struct Parts<'a> {
     network: &'a dyn Fn() -> NetworkStatus,
     speaker: &'a Speaker,
     home: &'a Home,
+    discovery: &'a Discovery,
+    /// The machine's and the link's counts.
+    vitals: &'a dyn Fn() -> Vitals,
 }
 
 /// One hub. Holds no global state: a process can run as many as it has [`Memory`] for.
@@ -184,6 +192,7 @@ impl<'a> Hub<'a> {
             identity,
             console: console_memory,
             home,
+            discovery,
         } = &mut **memory;
         let seed = platform.seed();
         // Where it stays: moved later, the future would hold it twice.
@@ -209,6 +218,8 @@ impl<'a> Hub<'a> {
             network: &|| network.status(),
             speaker,
             home,
+            discovery,
+            vitals: &|| Vitals { usage: platform.usage(), link: port.counts() },
         };
         // An earlier run may have left something half done.
         slots.clear();
@@ -229,6 +240,7 @@ impl<'a> Hub<'a> {
             let _ = parts.registry.register(tool);
         }
         speaker.apply(&platform, store, config).await;
+        parts.discovery.start(store, config).await;
         let restart = Signal::new();
         let store = &shared;
         let questions = parts.questions;

@@ -2,10 +2,11 @@
 
 use core::cell::Cell;
 
+use embassy_time::Instant;
 use minimq::{Io, Property, Publication, QoS};
 
 use super::events::Event;
-use super::{Parts, info};
+use super::{Parts, announcements, info};
 use crate::home::{DeviceId, Leftover};
 use crate::json::{Overflow, Value, Writer};
 use crate::limits;
@@ -39,7 +40,7 @@ async fn retain<IO: Io, P: minimq::ToPayload>(
 /// Publishes what the hub has to say. Outlives connections.
 pub(super) struct Publisher<'a> {
     pub(super) topics: Topics<'a>,
-    parts: &'a Parts<'a>,
+    pub(super) parts: &'a Parts<'a>,
     /// Takes requests, and keeps account of their replies.
     pub(super) intake: Intake,
     online_is_due: bool,
@@ -53,8 +54,12 @@ pub(super) struct Publisher<'a> {
     leftover: Option<(DeviceId, Leftover)>,
     /// How many devices `info` tells of.
     devices: (usize, usize),
-    /// There was no room for the state of a device, or for what waits for approval.
-    home_waits: bool,
+    /// There was no room for something of the home's.
+    pub(super) home_waits: bool,
+    /// When `health` is published next.
+    pub(super) health_is_due: Instant,
+    /// Home Assistant's start has to be listened for.
+    pub(super) status_is_wanted: bool,
 }
 
 impl<'a> Publisher<'a> {
@@ -71,6 +76,8 @@ impl<'a> Publisher<'a> {
             leftover: None,
             devices: (0, 0),
             home_waits: false,
+            health_is_due: Instant::MIN,
+            status_is_wanted: true,
         }
     }
 
@@ -81,6 +88,8 @@ impl<'a> Publisher<'a> {
         self.info_is_due = true;
         self.volume_is_due = true;
         self.parts.home.connected(fresh);
+        self.status_is_wanted = true;
+        self.announce_all();
     }
 
     /// The broker keeps a state of a device.
@@ -130,7 +139,10 @@ impl<'a> Publisher<'a> {
         }
         self.publish_events(connection).await?;
         self.publish_notices(connection).await?;
-        self.publish_devices(connection).await
+        self.publish_presses(connection).await?;
+        self.publish_announcement(connection).await?;
+        self.publish_devices(connection).await?;
+        self.publish_health(connection).await
     }
 
     async fn publish_online<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
@@ -187,6 +199,14 @@ impl<'a> Publisher<'a> {
         replies.acknowledged(|op| !connection.is_pending(op));
         while let Some(slot) = replies.next_written() {
             let Some(job) = self.parts.slots.job(slot).await else { break };
+            if !replies.is_told(slot) {
+                // Marked first: nobody is told twice.
+                replies.set_told(slot, true);
+                if let Sent::Later = announcements::tell_others(&self.topics, &job, connection).await? {
+                    replies.set_told(slot, false);
+                    break;
+                }
+            }
             let taken = Cell::new(false);
             let mut payload = |buffer: &mut [u8]| {
                 let length = copy(job.reply(), buffer)?;
@@ -382,8 +402,14 @@ impl<'a> Publisher<'a> {
             self.leftover = None;
         }
         if let Some((id, leftover)) = self.leftover.take() {
+            if leftover == Leftover::Clear && !self.announce(&id, connection).await? {
+                self.leftover = Some((id, leftover));
+                self.home_waits = true;
+                return Ok(());
+            }
             let topic = self.topics.device(&id);
-            let text: &[u8] = if leftover == Leftover::Clear { b"" } else { br#"{"available":false}"# };
+            let text: &[u8] =
+                if leftover == Leftover::Clear { b"" } else { br#"{"state":{},"available":false}"# };
             let mut payload = |buffer: &mut [u8]| copy(text, buffer);
             if let Sent::Later =
                 connection.publish(Publication::new(&topic, Payload(&mut payload)).retain()).await?

@@ -4,6 +4,7 @@ use core::convert::Infallible;
 
 use embassy_futures::select::{Either, Either5, select, select3, select5};
 use embassy_futures::yield_now;
+use embassy_time::Timer;
 use minimq::{
     Buffers, ConfigBuilder, ConfigError, Io, QoS, RetainHandling, SubscriptionOptions, TopicFilter, Will,
 };
@@ -133,12 +134,22 @@ async fn serve<IO: Io>(
         {
             sweep(connection, &publisher.topics, parts).await?;
         }
+        if connection.is_subscribed() && publisher.status_is_wanted && parts.discovery.is_on() {
+            publisher.status_is_wanted = !listen_for_home_assistant(connection, parts).await?;
+        }
         // What waits for room is published when there is some, and not before.
+        let health_is_due = publisher.health_is_due;
         let can_publish = connection.is_subscribed() && !publisher.has_backlog();
         let news = async {
             match can_publish {
                 true => {
-                    let home = select(parts.home.changed(), parts.home.approvals.changed());
+                    let health = async {
+                        match parts.discovery.is_on() {
+                            true => Timer::at(health_is_due).await,
+                            false => core::future::pending().await,
+                        }
+                    };
+                    let home = select3(parts.home.changed(), parts.home.approvals.changed(), health);
                     let _ = select3(parts.events.ready(), parts.notices.ready(), home).await;
                 }
                 false => core::future::pending().await,
@@ -162,6 +173,14 @@ async fn serve<IO: Io>(
                     let message = &received.message;
                     let id = publisher.topics.device_in(message.topic()).unwrap_or_default();
                     publisher.found_state(id, message.payload());
+                    None
+                }
+                Some(received) if received.message.topic() == parts.discovery.status_topic().as_str() => {
+                    // It has started, and has forgotten what was not retained.
+                    if received.message.payload() == b"online" {
+                        info!("mqtt: Home Assistant has started");
+                        publisher.announce_all();
+                    }
                     None
                 }
                 Some(received) => publisher.intake.take(&received, &publisher.topics, parts.slots),
@@ -218,6 +237,19 @@ async fn sweep<IO: Io>(
         parts.home.sweep_later();
     }
     Ok(())
+}
+
+/// Has the broker tell when Home Assistant starts. `false` if there is no room for that now.
+async fn listen_for_home_assistant<IO: Io>(
+    connection: &mut Connection<'_, '_, IO>,
+    parts: &Parts<'_>,
+) -> Result<bool, Lost> {
+    let options = SubscriptionOptions::default()
+        .maximum_qos(QoS::AtMostOnce)
+        // The hub has just announced everything.
+        .retain_behavior(RetainHandling::Never);
+    let status = parts.discovery.status_topic();
+    connection.subscribe_besides(TopicFilter::new(&status).options(options)).await
 }
 
 /// Takes the answer to a question.

@@ -146,6 +146,25 @@ impl<'b> Writer<'b> {
         self.comma = false;
     }
 
+    /// Writes members of the open object as they stand in `text`, with a filling in place of each of its marks. The fillings
+    /// need no escapes: ids, numbers.
+    pub fn members(&mut self, text: &str, fillings: &[(char, &str)]) {
+        self.separate();
+        let mut rest = text;
+        while let Some((at, filling)) = rest.char_indices().find_map(|(at, letter)| {
+            fillings.iter().find(|(mark, _)| *mark == letter).map(|(_, filling)| (at, filling))
+        }) {
+            let (before, after) = rest.split_at_checked(at).unwrap_or_default();
+            self.push(before.as_bytes());
+            self.push(filling.as_bytes());
+            let mut after = after.chars();
+            after.next();
+            rest = after.as_str();
+        }
+        self.push(rest.as_bytes());
+        self.comma = true;
+    }
+
     /// Writes a string whose text `write` writes, piece by piece.
     pub fn string(&mut self, write: impl FnOnce(&mut dyn fmt::Write) -> fmt::Result) {
         self.separate();

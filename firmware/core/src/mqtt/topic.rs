@@ -67,6 +67,11 @@ impl<'a> Topics<'a> {
         topic.strip_prefix(ROOT)?.strip_prefix(self.id.as_str())?.strip_prefix(DEVICE)
     }
 
+    /// Where it is told that a device was pressed.
+    pub fn pressed(&self, id: &str) -> Topic {
+        self.join("/event/device/", id)
+    }
+
     /// Where an action waits for approval.
     pub fn approval(&self, number: u32) -> Topic {
         let mut topic = self.own("approval/");

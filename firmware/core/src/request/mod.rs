@@ -41,6 +41,7 @@ macro_rules! requests {
 requests! {
     Chat "chat" "answers what a person says."
     Transcript "transcript" "answers what was heard, if it was said to the hub."
+    Speak "speak" "has something said by the satellites."
     Cancel "cancel" "ends a conversation's turn."
     ToolCall "tool/call" "runs a tool."
     ToolList "tool/list" "lists the tools."

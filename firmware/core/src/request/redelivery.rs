@@ -7,17 +7,13 @@
 use heapless::HistoryBuf;
 
 use crate::limits;
+use crate::text::Fingerprint;
 
-/// The fingerprint of a message: a hash of its parts.
+/// The fingerprint of a message.
 pub(super) fn fingerprint(parts: &[&[u8]]) -> u64 {
-    // FNV-1a. The lengths separate the parts.
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    let mut mix = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    for part in parts {
-        part.len().to_le_bytes().into_iter().for_each(&mut mix);
-        part.iter().copied().for_each(&mut mix);
-    }
-    hash
+    let mut hash = Fingerprint::new();
+    parts.iter().for_each(|part| hash.add(part));
+    hash.finish()
 }
 
 /// The last QoS 1 messages of a session.

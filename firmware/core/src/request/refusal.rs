@@ -56,6 +56,8 @@ pub enum Refusal {
     NoPrompt,
     /// Nothing was said.
     NoText,
+    /// There is nothing to say.
+    NothingToSay,
     /// A turn runs in the conversation.
     ConversationBusy,
     /// As many turns run as can.
@@ -183,6 +185,7 @@ impl fmt::Display for Refusal {
             Self::Absent => f.write_str("There is no such document in the store"),
             Self::NoRule => f.write_str("There is no such rule; 'default' and 'brief' are built in"),
             Self::NoPrompt => write!(f, "{UnknownPrompt}"),
+            Self::NothingToSay => f.write_str("'text' must be what is to be said"),
             Self::NoText => f.write_str("'text' must be what the person says"),
             Self::ConversationBusy => {
                 f.write_str("The conversation waits for an answer; try again after it, or cancel it")

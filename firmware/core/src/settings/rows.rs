@@ -238,6 +238,30 @@ rows! {
         is_secret: true,
         ..Setting::PLAIN
     };
+    /// Whether the hub announces itself to Home Assistant.
+    HOMEASSISTANT_DISCOVERY: Setting {
+        key: "homeassistant.discovery",
+        purpose: "Whether the hub appears in Home Assistant by itself, by MQTT discovery",
+        kind: SettingKind::Switch,
+        default: |_| "on",
+        ..Setting::PLAIN
+    };
+    /// Whether it announces its devices, too.
+    HOMEASSISTANT_DEVICES: Setting {
+        key: "homeassistant.devices",
+        purpose: "Whether its devices appear there, too; off for those who have them there already, by Z-Wave JS",
+        kind: SettingKind::Switch,
+        default: |_| "on",
+        ..Setting::PLAIN
+    };
+    /// Where it announces them.
+    HOMEASSISTANT_PREFIX: Setting {
+        key: "homeassistant.prefix",
+        purpose: "The discovery prefix in Home Assistant's MQTT settings; what was announced under another one stays there",
+        kind: SettingKind::Word(limits::DISCOVERY_PREFIX),
+        default: |_| "homeassistant",
+        ..Setting::AT_START
+    };
     /// Response rules.
     RULE: Setting {
         key: "rule.NAME",

@@ -26,10 +26,7 @@ impl<'a> Caller<'a> {
     /// Reads the request. Returns what the person says.
     pub(super) fn read(&mut self) -> Result<Text<'a>, Refusal> {
         let text = self.request.get("text").and_then(|text| text.as_text()).ok_or(Refusal::NoText)?;
-        self.satellite = self.request.get("satellite");
-        if self.satellite.is_some_and(|satellite| satellite.text().len() > limits::SATELLITE) {
-            return Err(Refusal::LongText("satellite", limits::SATELLITE));
-        }
+        self.satellite = check_satellite(self.request)?;
         self.id = match request::text(self.request, "conversation")? {
             Some(id) => id,
             None => self.usual_conversation(),
@@ -102,5 +99,22 @@ impl<'a> Caller<'a> {
             }
         });
         writer.finish().map_err(|_| Refusal::Unanswerable)
+    }
+}
+
+/// Checks `{"text", "satellite"?}`: what somebody wants to have said.
+pub(in crate::hub) fn check_speech(request: Value<'_>) -> Result<(), Refusal> {
+    let text = request.get("text").and_then(|text| text.as_text());
+    if text.is_none_or(|text| text.chars().all(char::is_whitespace)) {
+        return Err(Refusal::NothingToSay);
+    }
+    check_satellite(request).map(drop)
+}
+
+fn check_satellite<'a>(request: Value<'a>) -> Result<Option<Value<'a>>, Refusal> {
+    let satellite = request.get("satellite");
+    match satellite.is_some_and(|satellite| satellite.text().len() > limits::SATELLITE) {
+        true => Err(Refusal::LongText("satellite", limits::SATELLITE)),
+        false => Ok(satellite),
     }
 }

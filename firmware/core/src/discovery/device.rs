@@ -1,0 +1,240 @@
+//! The announcement of a device.
+
+use crate::config::HubId;
+use crate::home::{Device, Kind, Reading};
+use crate::json::{Text, Writer};
+
+/// Where its state is, and when that counts. `$` is the device's id.
+const COMMON: &str = r#""avty":[{"t":"hearthwave/@/availability"},{"t":"hearthwave/@/device/$","val_tpl":"{{'online' if value_json.available else 'offline'}}"}],"avty_mode":"all","cmd_t":"hearthwave/@/request/device/set""#;
+
+const STATE_TOPIC: &str = r#""stat_t":"hearthwave/@/device/$""#;
+
+/// The entity that people mean by the device's name.
+const MAIN: &str = r#""name":null,"uniq_id":"@_$""#;
+
+/// `ON` and `OFF`, `LOCK` and `UNLOCK` are the names of actions, too.
+const COMMAND: &str = r#""cmd_tpl":"{\"device\":\"$\",\"action\":\"{{value|lower}}\"}""#;
+
+const SWITCH: &str = r#""p":"switch","val_tpl":"{{iif(value_json.state.on|default(none),'ON','OFF','None')}}""#;
+
+/// A group tells no state.
+const GROUP: &str = r#""p":"switch","opt":true"#;
+
+const SIREN: &str = r#""p":"siren","sup_dur":false,"sup_vol":false,"stat_val_tpl":"{{iif(value_json.state.on|default(none),'ON','OFF','None')}}""#;
+
+const LIGHT: &str = r#""p":"light","schema":"template","stat_tpl":"{{iif(value_json.state.on|default(none),'on','off','None')}}","cmd_off_tpl":"{\"device\":\"$\",\"action\":\"off\"}""#;
+
+/// `^` is the highest level.
+const LEVEL: &str = r#""bri_tpl":"{{(value_json.state.level*255/^)|round|int if value_json.state.level is defined}}""#;
+
+const COLOR: &str = r#""r_tpl":"{{value_json.state.color[0:2]|int(base=16) if value_json.state.color is defined}}","g_tpl":"{{value_json.state.color[2:4]|int(base=16) if value_json.state.color is defined}}","b_tpl":"{{value_json.state.color[4:6]|int(base=16) if value_json.state.color is defined}}""#;
+
+/// One action each time: the colour, if one is given, or else the level, if one is given.
+const LIGHT_ON: &str = r#""cmd_on_tpl":"{\"device\":\"$\",{% if red is defined %}\"action\":\"color\",\"value\":\"{{'%02x%02x%02x'|format(red,green,blue)}}\"{% elif brightness is defined %}\"action\":\"level\",\"value\":{{[1,(brightness*^/255)|round|int]|max}}{% else %}\"action\":\"on\"{% endif %}}""#;
+
+const LOCK: &str = r#""p":"lock","val_tpl":"{{'JAMMED' if value_json.state.jammed|default(false) else iif(value_json.state.locked|default(none),'LOCKED','UNLOCKED','None')}}""#;
+
+const COVER: &str = r#""p":"cover","pl_open":"{\"device\":\"$\",\"action\":\"open\"}","pl_cls":"{\"device\":\"$\",\"action\":\"close\"}","val_tpl":"{% set s=value_json.state %}{{'open' if s.stopped|default(false) else 'None' if s.position is not defined else 'closed' if s.position==0 else 'open'}}""#;
+
+const STOP: &str = r#""pl_stop":"{\"device\":\"$\",\"action\":\"stop\"}""#;
+
+const POSITION: &str = r#""pos_t":"hearthwave/@/device/$","pos_tpl":"{{value_json.state.position if value_json.state.position is defined}}","set_pos_t":"hearthwave/@/request/device/set","set_pos_tpl":"{\"device\":\"$\",\"action\":\"position\",\"value\":{{value}}}","pos_clsd":0,"pos_open":^"#;
+
+const CLIMATE: &str = r#""p":"climate","~":"hearthwave/@","mode_stat_t":"~/device/$","mode_stat_tpl":"{{value_json.state.mode|default('None')}}","temp_stat_t":"~/device/$","temp_stat_tpl":"{{value_json.state.setpoint|default('None')}}","curr_temp_t":"~/device/$","curr_temp_tpl":"{{value_json.state.temperature|default('None')}}","temp_step":0.5"#;
+
+const MODE: &str = r#""mode_cmd_t":"~/request/device/set","mode_cmd_tpl":"{\"device\":\"$\",\"action\":\"mode\",\"value\":\"{{value}}\"}""#;
+
+const SETPOINT: &str = r#""temp_cmd_t":"~/request/device/set","temp_cmd_tpl":"{\"device\":\"$\",\"action\":\"setpoint\",\"value\":{{value}}}""#;
+
+const BINARY: &str = r#""p":"binary_sensor","val_tpl":"{{iif(value_json.state.active|default(none),'ON','OFF','None')}}""#;
+
+const SCENE: &str = r#""p":"scene","pl_on":"{\"device\":\"$\",\"action\":\"activate\"}""#;
+
+const BUTTON: &str = r#""p":"event","dev_cla":"button","stat_t":"hearthwave/@/event/device/$","evt_typ":["single","double","triple","quadruple","quintuple","hold","release"]"#;
+
+const BATTERY: &str = r#""p":"sensor","uniq_id":"@_$_battery","dev_cla":"battery","unit_of_meas":"%","stat_cla":"measurement","ent_cat":"diagnostic","val_tpl":"{{value_json.battery|default('None')}}""#;
+
+/// `^` is the reading.
+const READING: &str = r#""p":"sensor","uniq_id":"@_$_^","val_tpl":"{{value_json.state['^']|default('None')}}""#;
+
+/// What Home Assistant calls what binary sensors watch.
+const CLASSES: [(&str, &str); 7] = [
+    ("motion", "motion"),
+    ("contact", "door"),
+    ("leak", "moisture"),
+    ("smoke", "smoke"),
+    ("gas", "gas"),
+    ("heat", "heat"),
+    ("tamper", "tamper"),
+];
+
+/// Writes the announcement. Returns whether there is something to show.
+pub(super) fn write(hub: HubId<'_>, device: &Device<'_>, out: &mut Writer<'_>) -> bool {
+    let fill = [('@', hub.as_str()), ('$', device.id)];
+    out.object(|out| {
+        out.key("dev");
+        out.object(|out| {
+            out.members(r#""ids":["hearthwave_@_$"],"via_device":"hearthwave_@""#, &fill);
+            out.field("name", device.name);
+            if !device.room.is_empty() {
+                out.field("sa", device.room);
+            }
+        });
+        out.members(super::ORIGIN, &[]);
+        out.members(COMMON, &fill);
+        if device.kind != Kind::Group {
+            out.members(STATE_TOPIC, &fill);
+        }
+        out.key("cmps");
+        out.object(|out| {
+            let before = out.mark();
+            write_main(&fill, device, out);
+            let is_alone = out.since(before).is_empty() && device.readings().nth(1).is_none();
+            device.readings().for_each(|name| write_reading(&fill, device, name, is_alone, out));
+            if device.kind != Kind::Button && device.state().get("presses").is_some() {
+                out.key("button");
+                out.object(|out| {
+                    out.members(BUTTON, &fill);
+                    out.members(r#""name":"Button","uniq_id":"@_$_button""#, &fill);
+                });
+            }
+            if device.battery.is_some() {
+                out.key("battery");
+                out.object(|out| out.members(BATTERY, &fill));
+            }
+            !out.since(before).is_empty()
+        })
+    })
+}
+
+/// Writes the entity that people mean by the device's name, if it is not one of its readings.
+fn write_main(fill: &[(char, &str); 2], device: &Device<'_>, out: &mut Writer<'_>) {
+    let rows: &[&str] = match device.kind {
+        Kind::Switch => &[SWITCH, COMMAND],
+        Kind::Siren => &[SIREN, COMMAND],
+        Kind::Light => &[LIGHT],
+        Kind::Lock => &[LOCK, COMMAND],
+        Kind::Cover | Kind::Garage => &[COVER],
+        Kind::Climate => &[CLIMATE],
+        Kind::BinarySensor => &[BINARY],
+        Kind::Scene => &[SCENE],
+        Kind::Button => &[BUTTON],
+        Kind::Group if device.abilities.can("on") => &[GROUP, COMMAND],
+        Kind::Group if device.abilities.can("open") => &[COVER, r#""opt":true,"pl_stop":null"#],
+        Kind::Group | Kind::Sensor | Kind::Other => return,
+    };
+    out.key("main");
+    out.object(|out| {
+        out.members(MAIN, fill);
+        rows.iter().for_each(|row| out.members(row, fill));
+        write_details(fill, device, out);
+    });
+}
+
+/// Writes what only this device has.
+fn write_details(fill: &[(char, &str); 2], device: &Device<'_>, out: &mut Writer<'_>) {
+    let (abilities, [hub, id]) = (device.abilities, *fill);
+    let (least, most) = abilities.bounds();
+    let mut highest = heapless::String::<8>::new();
+    // It fits.
+    let _ = core::fmt::write(&mut highest, format_args!("{most}"));
+    let fill_level = [hub, id, ('^', highest.as_str())];
+    match device.kind {
+        Kind::Light => {
+            if abilities.can("level") {
+                out.members(LEVEL, &fill_level);
+            }
+            if abilities.can("color") {
+                out.members(COLOR, fill);
+            }
+            out.members(LIGHT_ON, &fill_level);
+        }
+        Kind::Cover | Kind::Garage => {
+            if abilities.can("stop") {
+                out.members(STOP, fill);
+            } else {
+                out.members(r#""pl_stop":null"#, &[]);
+            }
+            if abilities.can("position") {
+                out.members(POSITION, &fill_level);
+            }
+            if device.kind == Kind::Garage {
+                out.field("dev_cla", "garage");
+            }
+        }
+        Kind::Climate => {
+            if abilities.can("mode") {
+                out.members(MODE, fill);
+            }
+            out.key("modes");
+            out.array(|out| abilities.modes().for_each(|mode| out.value(mode)));
+            if abilities.can("setpoint") {
+                out.members(SETPOINT, fill);
+                let mut lowest = heapless::String::<8>::new();
+                let _ = core::fmt::write(&mut lowest, format_args!("{least}"));
+                out.members(r#""min_temp":<,"max_temp":^"#, &[('<', &lowest), ('^', &highest)]);
+            }
+            let is_fahrenheit = device.unit("setpoint").is_some_and(|unit| unit == *"°F");
+            out.field("temp_unit", if is_fahrenheit { "F" } else { "C" });
+        }
+        Kind::BinarySensor => {
+            let class = device.state().get("class").and_then(|class| class.as_text());
+            let known = CLASSES.iter().find(|(name, _)| class.is_some_and(|class| class == **name));
+            if let Some((_, class)) = known {
+                out.field("dev_cla", class);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Writes a reading as a sensor.
+fn write_reading(
+    fill: &[(char, &str); 2],
+    device: &Device<'_>,
+    name: Text<'_>,
+    is_alone: bool,
+    out: &mut Writer<'_>,
+) {
+    // It becomes a part of a template.
+    let is_plain = |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let Some(name) = name.plain().filter(is_plain) else { return };
+    let known = Reading::named(name);
+    let unit = device.unit(name);
+    let [hub, id] = *fill;
+    out.key(name);
+    out.object(|out| {
+        out.members(READING, &[hub, id, ('^', name)]);
+        let is_total = known.is_some_and(|reading| reading.is_total);
+        out.field("stat_cla", if is_total { "total_increasing" } else { "measurement" });
+        // Home Assistant refuses a unit that it does not expect of a class.
+        let is_expected = |reading: &&Reading| {
+            unit.is_none_or(|unit| reading.units.iter().any(|expected| unit == **expected))
+        };
+        let class = known.filter(is_expected).map_or("", |reading| reading.class);
+        if !class.is_empty() {
+            out.field("dev_cla", class);
+        }
+        match (unit, known.and_then(|reading| reading.units.first())) {
+            (Some(unit), _) => out.field("unit_of_meas", unit),
+            (None, Some(usual)) => out.field("unit_of_meas", *usual),
+            (None, None) => {}
+        }
+        if is_alone {
+            out.field("name", None::<&str>);
+        } else if class.is_empty() {
+            // The others are named after their class, in the language of Home Assistant.
+            out.key("name");
+            out.string(|text| write_title(name, text));
+        }
+    });
+}
+
+/// `carbon_dioxide` as people write it: `Carbon dioxide`.
+fn write_title(name: &str, text: &mut dyn core::fmt::Write) -> core::fmt::Result {
+    name.char_indices().try_for_each(|(at, letter)| match (at, letter) {
+        (0, letter) => text.write_char(letter.to_ascii_uppercase()),
+        (_, '_') => text.write_char(' '),
+        (_, letter) => text.write_char(letter),
+    })
+}

@@ -1,0 +1,161 @@
+//! Home Assistant's MQTT discovery: announces the hub and its devices, so that they appear there by themselves.
+//!
+//! ```text
+//!   PREFIX/device/HUB/config              the hub
+//!   PREFIX/device/HUB/DEVICE/config       a device of the home
+//! ```
+//!
+//! Each announcement is one retained message that says where a thing's state is published, how to read it, and what to
+//! publish to command it; an empty one removes the thing. It is composed when it is sent, straight into the packet. What it
+//! consists of are rows of JSON, in which `@` stands for the hub's id and `$` for the device's.
+//!
+//! Commands are sent at most once: one that waits at the broker until the hub is back would surprise people.
+
+mod device;
+mod hub;
+
+#[cfg(test)]
+mod tests;
+
+use core::cell::{Cell, RefCell};
+use core::fmt::Write as _;
+
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+use heapless::String;
+
+pub use self::hub::About;
+use crate::config::{Config, HubId};
+use crate::home::Device;
+use crate::json::{Overflow, Writer};
+use crate::limits;
+use crate::mqtt::Topic;
+use crate::settings::{HOMEASSISTANT_DEVICES, HOMEASSISTANT_DISCOVERY, HOMEASSISTANT_PREFIX};
+use crate::store::Store;
+
+/// Who announces, in every announcement.
+const ORIGIN: &str = concat!(r#""o":{"name":"Hearthwave","sw":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
+
+/// What is announced, and where. All zeros when new: nothing is.
+pub struct Discovery {
+    prefix: RefCell<String<{ limits::DISCOVERY_PREFIX }>>,
+    is_on: Cell<bool>,
+    has_devices: Cell<bool>,
+    hub_is_due: Cell<bool>,
+    /// The broker keeps no announcement any more.
+    is_removed: Cell<bool>,
+}
+
+impl Discovery {
+    /// Nothing is announced.
+    pub const fn new() -> Self {
+        Self {
+            prefix: RefCell::new(String::new()),
+            is_on: Cell::new(false),
+            has_devices: Cell::new(false),
+            hub_is_due: Cell::new(false),
+            is_removed: Cell::new(false),
+        }
+    }
+
+    /// Reads the settings at the start. The prefix holds until the next one.
+    pub async fn start<F: MultiwriteNorFlash>(&self, store: &mut Store<'_, F>, config: &Config<'_>) {
+        let prefix = HOMEASSISTANT_PREFIX.value(store, config).await;
+        let prefix = if prefix.is_empty() { "homeassistant" } else { &*prefix };
+        // The row takes only what fits.
+        self.prefix.replace(String::try_from(prefix).unwrap_or_default());
+        self.apply(store, config).await;
+    }
+
+    /// Reads the settings that somebody has changed. The hub and all devices have to be announced again then, or removed.
+    pub async fn apply<F: MultiwriteNorFlash>(&self, store: &mut Store<'_, F>, config: &Config<'_>) {
+        self.is_on.set(HOMEASSISTANT_DISCOVERY.value(store, config).await == "on");
+        self.has_devices.set(HOMEASSISTANT_DEVICES.value(store, config).await == "on");
+        self.is_removed.set(false);
+        self.announce_hub();
+    }
+
+    /// Whether something is announced at all.
+    pub fn is_on(&self) -> bool {
+        self.is_on.get()
+    }
+
+    /// Whether the broker has to be told something: an announcement, or that there is none any more.
+    pub fn is_due(&self) -> bool {
+        self.is_on.get() || !self.is_removed.get()
+    }
+
+    /// The hub has to be announced again, or removed.
+    pub fn announce_hub(&self) {
+        self.hub_is_due.set(true);
+    }
+
+    /// Takes whether the hub has to be announced, or removed.
+    pub fn take_hub(&self) -> bool {
+        self.hub_is_due.take()
+    }
+
+    /// The hub has been announced, or removed.
+    pub fn announced_hub(&self) {
+        self.is_removed.set(!self.is_on.get());
+    }
+
+    /// Where Home Assistant says that it has started.
+    pub fn status_topic(&self) -> Topic {
+        self.topic(&["/status"])
+    }
+
+    /// Where the hub is announced.
+    pub fn hub_topic(&self, hub: HubId<'_>) -> Topic {
+        self.topic(&["/device/", hub.as_str(), "/config"])
+    }
+
+    /// Where a device is announced.
+    pub fn device_topic(&self, hub: HubId<'_>, id: &str) -> Topic {
+        let mut name = String::<{ limits::DEVICE_ID }>::new();
+        // Home Assistant takes no others.
+        for letter in id.chars().map(|letter| if ".:".contains(letter) { '_' } else { letter }) {
+            let _ = name.push(letter);
+        }
+        self.topic(&["/device/", hub.as_str(), "/", &name, "/config"])
+    }
+
+    /// Writes the announcement of the hub; nothing if it is to be removed.
+    pub fn write_hub(&self, about: &About<'_>, buffer: &mut [u8]) -> Result<usize, Overflow> {
+        if !self.is_on.get() {
+            return Ok(0);
+        }
+        let mut writer = Writer::new(buffer);
+        hub::write(about, &mut writer);
+        writer.finish()
+    }
+
+    /// Writes the announcement of a device; nothing if it is to be removed, or if there is nothing that Home Assistant could
+    /// show.
+    pub fn write_device(
+        &self,
+        hub: HubId<'_>,
+        device: Option<&Device<'_>>,
+        buffer: &mut [u8],
+    ) -> Result<usize, Overflow> {
+        let is_announced = self.is_on.get() && self.has_devices.get();
+        let Some(device) = device.filter(|_| is_announced) else { return Ok(0) };
+        let mut writer = Writer::new(buffer);
+        if device::write(hub, device, &mut writer) { writer.finish() } else { Ok(0) }
+    }
+
+    fn topic(&self, parts: &[&str]) -> Topic {
+        let mut topic = Topic::new();
+        if let Ok(prefix) = self.prefix.try_borrow() {
+            let _ = topic.push_str(&prefix);
+        }
+        for part in parts {
+            // All fit, as is asserted below.
+            let _ = topic.write_str(part);
+        }
+        topic
+    }
+}
+
+const _: () = assert!(
+    limits::DISCOVERY_PREFIX + "/device///config".len() + limits::HUB_ID + limits::DEVICE_ID <= limits::RESPONSE_TOPIC
+);

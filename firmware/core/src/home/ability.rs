@@ -1,0 +1,96 @@
+//! What a device can do, as far as others have to be told of it in advance.
+//!
+//! How an action is done is read from the device's resource when it is to be done; of what there is, this keeps a summary
+//! of a few bytes.
+
+use core::fmt::{self, Display};
+
+use crate::json::Value;
+
+/// The actions that the hub knows by name, one bit each.
+const ACTIONS: [&str; 13] = [
+    "on", "off", "level", "color", "lock", "unlock", "open", "close", "stop", "position", "mode", "setpoint",
+    "activate",
+];
+
+/// The modes of thermostats that the hub knows by name, one bit each.
+pub const MODES: [&str; 7] = ["off", "heat", "cool", "auto", "dry", "fan_only", "heat_cool"];
+
+/// What a device can do. All zeros for nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Abilities {
+    /// Bits of [`ACTIONS`].
+    actions: u16,
+    /// The least and the largest value of `level`, `position` or `setpoint`, in tenths; of a device with several, of the last.
+    bounds: (i16, i16),
+    /// Bits of [`MODES`].
+    modes: u8,
+}
+
+impl Abilities {
+    pub(super) const NONE: Self = Self { actions: 0, bounds: (0, 0), modes: 0 };
+
+    /// Reads the member `actions` of a resource.
+    pub(super) fn read(actions: Value<'_>) -> Self {
+        let mut this = Self::NONE;
+        for (name, action) in actions.members() {
+            let Some(at) = ACTIONS.iter().position(|known| name == **known) else { continue };
+            this.actions |= 1 << at;
+            let Some(value) = action.get("value") else { continue };
+            match ACTIONS.get(at) {
+                Some(&("level" | "position" | "setpoint")) => {
+                    let bound = |key| value.get(key)?.as_f64().map(|bound| (bound * 10.0) as i16);
+                    // As percent, if it does not say.
+                    this.bounds = (bound("minimum").unwrap_or(0), bound("maximum").unwrap_or(1000));
+                }
+                Some(&"mode") => {
+                    let offered = value.get("enum").into_iter().flat_map(|list| list.items());
+                    for mode in offered.filter_map(|mode| mode.as_text()) {
+                        let at = MODES.iter().position(|known| mode == **known);
+                        this.modes |= at.map_or(0, |at| 1 << at);
+                    }
+                }
+                _ => {}
+            }
+        }
+        this
+    }
+
+    /// The same for the same abilities.
+    pub(super) fn to_bytes(self) -> [u8; 7] {
+        let ([a, b], [c, d]) = (self.actions.to_le_bytes(), self.bounds.0.to_le_bytes());
+        let [e, f] = self.bounds.1.to_le_bytes();
+        [a, b, c, d, e, f, self.modes]
+    }
+
+    /// Whether it can do this.
+    pub fn can(&self, action: &str) -> bool {
+        ACTIONS.iter().position(|known| *known == action).is_some_and(|at| self.actions & 1 << at != 0)
+    }
+
+    /// The least and the largest value of its level, position or setpoint.
+    pub const fn bounds(&self) -> (Tenths, Tenths) {
+        (Tenths(self.bounds.0), Tenths(self.bounds.1))
+    }
+
+    /// The modes that it has, of those that the hub knows.
+    pub fn modes(&self) -> impl Iterator<Item = &'static str> {
+        let modes = self.modes;
+        MODES.into_iter().enumerate().filter(move |(at, _)| modes & 1 << at != 0).map(|(_, mode)| mode)
+    }
+}
+
+/// A number of tenths. Written as a decimal number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tenths(i16);
+
+impl Display for Tenths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let tenths = self.0.unsigned_abs();
+        match tenths % 10 {
+            0 => write!(f, "{sign}{}", tenths / 10),
+            rest => write!(f, "{sign}{}.{rest}", tenths / 10),
+        }
+    }
+}

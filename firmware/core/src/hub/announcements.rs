@@ -1,0 +1,156 @@
+//! What is published for those who did not ask: Home Assistant's announcements, `health`, presses of buttons, and what
+//! somebody else was told.
+
+use embassy_time::Instant;
+use minimq::{Io, Publication, QoS};
+
+use super::health;
+use super::publisher::Publisher;
+use crate::discovery::About;
+use crate::json::{Overflow, Value, Writer};
+use crate::limits;
+use crate::log::warn;
+use crate::mqtt::{Connection, Lost, Payload, Sent, Topics};
+use crate::request::{Job, Request};
+
+impl Publisher<'_> {
+    /// Everything has to be announced, and told, again.
+    pub(super) fn announce_all(&mut self) {
+        if self.parts.discovery.is_due() {
+            self.parts.discovery.announce_hub();
+            self.parts.home.announce_all();
+            self.health_is_due = Instant::MIN;
+        }
+    }
+
+    /// Publishes one announcement: they are long, and nothing is to wait for them. The hub comes first, which the others refer
+    /// to. Without acknowledgement, as the states of devices.
+    pub(super) async fn publish_announcement<IO: Io>(
+        &mut self,
+        connection: &mut Connection<'_, '_, IO>,
+    ) -> Result<(), Lost> {
+        let (home, discovery, hub) = (self.parts.home, self.parts.discovery, self.parts.identity.id());
+        if discovery.take_hub() {
+            let about = About {
+                id: hub,
+                name: self.parts.identity.name(),
+                target: self.parts.config.target,
+                has_signal: (self.parts.network)().signal.is_some(),
+                has_stack: (self.parts.vitals)().usage.stack_size > 0,
+            };
+            let topic = discovery.hub_topic(hub);
+            let mut payload = |buffer: &mut [u8]| discovery.write_hub(&about, buffer);
+            match connection.publish(Publication::new(&topic, Payload(&mut payload)).retain()).await? {
+                Sent::Later => {
+                    discovery.announce_hub();
+                    self.home_waits = true;
+                    return Ok(());
+                }
+                Sent::Now(_) => discovery.announced_hub(),
+                Sent::Never => {
+                    warn!("mqtt: the hub's announcement to Home Assistant is larger than the broker takes")
+                }
+            }
+        }
+        if let Some(id) = home.take_unannounced() {
+            if !self.announce(&id, connection).await? {
+                home.unannounced(&id);
+                self.home_waits = true;
+                return Ok(());
+            }
+            home.publish_soon();
+        }
+        Ok(())
+    }
+
+    /// Announces a device, or removes one that is not there. `false` if there is no room for that now.
+    pub(super) async fn announce<IO: Io>(
+        &self,
+        id: &str,
+        connection: &mut Connection<'_, '_, IO>,
+    ) -> Result<bool, Lost> {
+        let (home, discovery, hub) = (self.parts.home, self.parts.discovery, self.parts.identity.id());
+        let topic = discovery.device_topic(hub, id);
+        let mut payload = |buffer: &mut [u8]| {
+            home.with(id, |device| discovery.write_device(hub, Some(device), buffer)).unwrap_or(Ok(0))
+        };
+        let announcement = Publication::new(&topic, Payload(&mut payload)).retain();
+        Ok(!matches!(connection.publish(announcement).await?, Sent::Later))
+    }
+
+    /// Publishes how the hub has been, if it is time.
+    pub(super) async fn publish_health<IO: Io>(
+        &mut self,
+        connection: &mut Connection<'_, '_, IO>,
+    ) -> Result<(), Lost> {
+        let now = Instant::now();
+        if self.parts.discovery.is_on() && now >= self.health_is_due {
+            self.health_is_due = now + limits::HEALTH_INTERVAL;
+            let topic = self.topics.own("health");
+            let mut payload = |buffer: &mut [u8]| health::write_summary(self.parts, buffer);
+            // The next one comes soon.
+            connection.publish(Publication::new(&topic, Payload(&mut payload))).await?;
+        }
+        Ok(())
+    }
+
+    /// Publishes which devices were pressed.
+    pub(super) async fn publish_presses<IO: Io>(
+        &mut self,
+        connection: &mut Connection<'_, '_, IO>,
+    ) -> Result<(), Lost> {
+        let home = self.parts.home;
+        while let Some(id) = home.take_pressed() {
+            let topic = self.topics.pressed(&id);
+            let mut payload = |buffer: &mut [u8]| home.write_press(&id, buffer);
+            let press = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce);
+            if let Sent::Later = connection.publish(press).await? {
+                home.untold(&id);
+                self.home_waits = true;
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Publishes what others have to know of a job that is done: what was answered to a person, and what somebody wants to have
+/// said.
+pub(super) async fn tell_others<IO: Io>(
+    topics: &Topics<'_>,
+    job: &Job,
+    connection: &mut Connection<'_, '_, IO>,
+) -> Result<Sent, Lost> {
+    let (name, qos, source) = match job.request {
+        Request::Chat | Request::Transcript => ("event/answer", QoS::AtLeastOnce, job.reply()),
+        Request::Speak => ("speech", QoS::ExactlyOnce, job.payload.as_slice()),
+        _ => return Ok(Sent::Never),
+    };
+    let get = |json: &'static str| Value::parse(source).ok()?.get(json);
+    let Some(text) = get("content").or_else(|| get("text")).filter(|_| is_success(job)) else {
+        return Ok(Sent::Never);
+    };
+    let topic = topics.own(name);
+    let mut payload = |buffer: &mut [u8]| -> Result<usize, Overflow> {
+        let mut writer = Writer::new(buffer);
+        writer.object(|out| {
+            if job.request != Request::Speak {
+                out.field("event_type", "answer");
+            }
+            out.field("text", text);
+            for name in ["conversation", "satellite"] {
+                if let Some(value) = get(name) {
+                    out.field(name, value);
+                }
+            }
+        });
+        writer.finish()
+    };
+    connection.publish(Publication::new(&topic, Payload(&mut payload)).qos(qos)).await
+}
+
+/// Whether a job was done. Conversations do not say so.
+fn is_success(job: &Job) -> bool {
+    let reply = Value::parse(job.reply()).ok();
+    reply.is_some_and(|reply| reply.get("success").is_none_or(|success| success.text() == "true"))
+}
