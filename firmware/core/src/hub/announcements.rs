@@ -5,7 +5,7 @@ use embassy_time::Instant;
 use minimq::{Io, Publication, QoS};
 
 use super::health;
-use super::publisher::Publisher;
+use super::publisher::{Publisher, retain};
 use crate::discovery::About;
 use crate::json::{Overflow, Value, Writer};
 use crate::limits;
@@ -40,7 +40,7 @@ impl Publisher<'_> {
             };
             let topic = discovery.hub_topic(hub);
             let mut payload = |buffer: &mut [u8]| discovery.write_hub(&about, buffer);
-            match connection.publish(Publication::new(&topic, Payload(&mut payload)).retain()).await? {
+            match retain(connection, Publication::new(&topic, Payload(&mut payload))).await? {
                 Sent::Later => {
                     discovery.announce_hub();
                     self.home_waits = true;
@@ -74,8 +74,8 @@ impl Publisher<'_> {
         let mut payload = |buffer: &mut [u8]| {
             home.with(id, |device| discovery.write_device(hub, Some(device), buffer)).unwrap_or(Ok(0))
         };
-        let announcement = Publication::new(&topic, Payload(&mut payload)).retain();
-        Ok(!matches!(connection.publish(announcement).await?, Sent::Later))
+        let sent = retain(connection, Publication::new(&topic, Payload(&mut payload))).await?;
+        Ok(!matches!(sent, Sent::Later))
     }
 
     /// Publishes how the hub has been, if it is time.
