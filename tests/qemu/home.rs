@@ -11,6 +11,9 @@ use crate::{STACK, serves, waits_for_info};
 /// Instructions for one device, from the controller's line to the table.
 const UPDATE_BUDGET: u64 = 150_000;
 
+/// Instructions for the announcement of a device to Home Assistant, until the network has it.
+const ANNOUNCE_BUDGET: u64 = 150_000;
+
 /// A home with this many switches beside what it has anyway.
 fn large_home(count: u16) -> Home {
     (0..count).fold(Home::fast(7), |home, number| {
@@ -58,6 +61,29 @@ fn a_board_knows_64_devices_and_counts_the_rest() {
         counts.len()
     );
     assert!(counts.len() > 32 && most < UPDATE_BUDGET, "{counts:?}");
+    // Home Assistant is told of them, and when it starts once more.
+    let announcement = "homeassistant/device/qemu/+/config";
+    wait_for("64 announcements", || broker.retained(announcement).len() == 64);
+    broker.publish("homeassistant/status", b"online");
+    let announced = || {
+        let log = machine.log();
+        let counts = log.lines().filter_map(|line| {
+            let (bytes, time) =
+                line.split_once("announced in ")?.1.strip_suffix(" us")?.split_once(" bytes, ")?;
+            Some((bytes.parse().ok()?, time.parse::<u64>().ok()? * 1000))
+        });
+        counts.collect::<Vec<(usize, u64)>>()
+    };
+    wait_for("all once more", || announced().len() >= 2 * 64);
+    let (bytes, most): (Vec<_>, Vec<_>) = announced().into_iter().unzip();
+    let total: usize = broker.retained(announcement).iter().map(String::len).sum();
+    println!(
+        "announcing 64 devices to Home Assistant: {total} bytes, at most {} each, at most {} instructions each \
+         (budget {ANNOUNCE_BUDGET})",
+        bytes.iter().max().expect("bytes"),
+        most.iter().max().expect("a count")
+    );
+    assert!(most.iter().all(|count| *count < ANNOUNCE_BUDGET), "{most:?}");
     machine.logs("usage: stack ");
     let stack = machine.stack_used();
     println!("the firmware's stack with 64 devices, deepest: {stack} bytes");

@@ -34,13 +34,17 @@ async fn connect_flags(broker: &mut DuplexStream) -> u8 {
     body[7]
 }
 
-/// Takes the hub's subscription, and returns the first bytes of the messages that are to be retained: `availability`, `info`
-/// and `volume`.
-async fn publications(broker: &mut DuplexStream) -> [u8; 3] {
+/// Takes the hub's subscription, and returns the first bytes of the messages that are to be retained: `availability`, `info`,
+/// `volume` and the announcement to Home Assistant. After `health` there are no more.
+async fn publications(broker: &mut DuplexStream) -> [u8; 4] {
     let (first, subscribe) = packet(broker).await;
     assert_eq!(first, 0x82, "SUBSCRIBE");
     broker.write_all(&[0x90, 6, subscribe[0], subscribe[1], 0, 2, 2, 2]).await.expect("SUBACK");
-    [packet(broker).await.0, packet(broker).await.0, packet(broker).await.0]
+    let retained = [packet(broker).await, packet(broker).await, packet(broker).await, packet(broker).await];
+    assert!(String::from_utf8_lossy(&retained[3].1).contains("homeassistant/device/story/config"));
+    let health = packet(broker).await.1;
+    assert!(String::from_utf8_lossy(&health).contains("story/health"));
+    retained.map(|(first, _)| first)
 }
 
 #[test]
@@ -139,7 +143,7 @@ fn a_reply_that_the_broker_rejects_as_too_large_is_explained() {
         request.extend_from_slice(b"\0{}");
         request[1] = request.len() as u8 - 2;
         broker.write_all(&request).await.expect("PUBLISH");
-        // Before it, perhaps, a subscription to what the broker keeps of devices.
+        // Before it, perhaps, subscriptions to what the broker keeps of devices, and to Home Assistant's start.
         let reply = loop {
             match packet(&mut broker).await {
                 (0x34, reply) => break reply,

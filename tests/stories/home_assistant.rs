@@ -114,14 +114,15 @@ fn home_assistant_starts_and_everything_is_announced_again() {
         ann.hears("health").await;
         assistant.publish(Publish::new("homeassistant/status", "online"));
         let again = announced(&mut assistant, before.len()).await;
-        let again: BTreeMap<_, _> =
-            again.into_iter().map(|(of, message)| (of, message.json())).collect();
+        let again: BTreeMap<_, _> = again.into_iter().map(|(of, message)| (of, message.json())).collect();
         assert_eq!(again, before);
         let health = ann.hears("health").await.json();
         assert!(health["uptime"].is_u64() && health["calls"].is_u64(), "{health}");
         // It is about to stop, which is nobody's business.
         assistant.publish(Publish::new("homeassistant/status", "offline"));
-        assert!(assistant.next(Duration::from_secs(5)).await.is_none_or(|message| message.payload == b"offline"));
+        assert!(
+            assistant.next(Duration::from_secs(5)).await.is_none_or(|message| message.payload == b"offline")
+        );
     });
 }
 
@@ -142,7 +143,10 @@ fn what_is_turned_off_is_removed_and_comes_back() {
         assert_eq!(kept(world).await, all);
         // Also if that was while the broker was away, or the hub off.
         ann.sets("homeassistant.discovery", json!("off")).await;
-        world.client("other", &[]).await.publish(Publish::new(&format!("{PREFIX}/7-0/config"), "{}").retained());
+        world
+            .client("other", &[])
+            .await
+            .publish(Publish::new(&format!("{PREFIX}/7-0/config"), "{}").retained());
         world.restarts_the_hub().await;
         ann.sees_online().await;
         knows_devices(ann).await;
@@ -161,7 +165,9 @@ fn another_prefix_is_used_after_a_restart() {
         let message = assistant.next(Duration::from_secs(20)).await.expect("an announcement");
         assert_eq!(message.topic, "ha/device/story/config");
         assistant.publish(Publish::new("ha/status", "online"));
-        while assistant.next(Duration::from_secs(20)).await.expect("it again").topic != "ha/device/story/config" {}
+        while assistant.next(Duration::from_secs(20)).await.expect("it again").topic
+            != "ha/device/story/config"
+        {}
     });
 }
 

@@ -54,8 +54,8 @@ fn a_resumed_session_is_not_subscribed_again_and_a_fresh_one_is() {
         world.broker().forget_session(CLIENT);
         person.sees_online().await;
         person.gets_an_echo().await;
-        // To requests and answers, and to what the broker keeps of devices.
-        assert_eq!(world.subscriptions(), [2, 0, 2]);
+        // To requests and answers, to what the broker keeps of devices, and to Home Assistant's start.
+        assert_eq!(world.subscriptions(), [3, 0, 3]);
     });
 }
 
@@ -230,7 +230,7 @@ fn the_broker_restarts_and_knows_nobody() {
         world.replaces_the_broker().await;
         let mut person = world.person("ann").await;
         person.gets_an_echo().await;
-        assert_eq!(world.subscriptions(), [2, 2]);
+        assert_eq!(world.subscriptions(), [3, 3]);
     });
 }
 
@@ -341,13 +341,14 @@ fn a_burst_is_served_and_not_turned_away() {
 }
 
 #[test]
-fn a_hub_that_nobody_asks_publishes_nothing_but_its_presence() {
+fn a_hub_that_nobody_asks_publishes_nothing_but_its_presence_and_its_health() {
     story(async |world| {
         sleep(Duration::from_secs(7200)).await;
         let sent = world.wire.dials.borrow()[0].packet_types();
         let publications = sent.iter().filter(|packet| **packet == PUBLISH).count();
-        // Online; `info`, at first and when the controller did not answer; a notice about that; the volume.
-        assert!(publications <= 5, "{publications}");
+        // Online; `info`, at first and when the controller did not answer; a notice about that; the volume; the announcement to
+        // Home Assistant. For its graphs, `health` once a minute.
+        assert!(publications <= 6 + 7200 / 60, "{publications}");
     });
 }
 

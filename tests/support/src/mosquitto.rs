@@ -157,6 +157,14 @@ impl Mosquitto {
         String::from_utf8(output.stdout).expect("text").trim_end().to_owned()
     }
 
+    /// What is retained for `filter`, within a second.
+    pub fn retained(&self, filter: &str) -> Vec<String> {
+        let output = self.client("mosquitto_sub").args(["--retained-only", "-W", "1", "-t", filter]);
+        // It ends with an error: in time, and not after so many messages.
+        let output = output.stderr(Stdio::null()).output().expect("mosquitto_sub is installed");
+        String::from_utf8(output.stdout).expect("text").lines().map(str::to_owned).collect()
+    }
+
     /// Sends a request with Response Topic and Correlation Data, and returns the reply.
     pub fn ask(&self, topic: &str, payload: &[u8]) -> String {
         let response = unique("reply");

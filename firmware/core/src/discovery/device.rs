@@ -15,7 +15,8 @@ const MAIN: &str = r#""name":null,"uniq_id":"@_$""#;
 /// `ON` and `OFF`, `LOCK` and `UNLOCK` are the names of actions, too.
 const COMMAND: &str = r#""cmd_tpl":"{\"device\":\"$\",\"action\":\"{{value|lower}}\"}""#;
 
-const SWITCH: &str = r#""p":"switch","val_tpl":"{{iif(value_json.state.on|default(none),'ON','OFF','None')}}""#;
+const SWITCH: &str =
+    r#""p":"switch","val_tpl":"{{iif(value_json.state.on|default(none),'ON','OFF','None')}}""#;
 
 /// A group tells no state.
 const GROUP: &str = r#""p":"switch","opt":true"#;
@@ -25,7 +26,8 @@ const SIREN: &str = r#""p":"siren","sup_dur":false,"sup_vol":false,"stat_val_tpl
 const LIGHT: &str = r#""p":"light","schema":"template","stat_tpl":"{{iif(value_json.state.on|default(none),'on','off','None')}}","cmd_off_tpl":"{\"device\":\"$\",\"action\":\"off\"}""#;
 
 /// `^` is the highest level.
-const LEVEL: &str = r#""bri_tpl":"{{(value_json.state.level*255/^)|round|int if value_json.state.level is defined}}""#;
+const LEVEL: &str =
+    r#""bri_tpl":"{{(value_json.state.level*255/^)|round|int if value_json.state.level is defined}}""#;
 
 const COLOR: &str = r#""r_tpl":"{{value_json.state.color[0:2]|int(base=16) if value_json.state.color is defined}}","g_tpl":"{{value_json.state.color[2:4]|int(base=16) if value_json.state.color is defined}}","b_tpl":"{{value_json.state.color[4:6]|int(base=16) if value_json.state.color is defined}}""#;
 
@@ -46,7 +48,8 @@ const MODE: &str = r#""mode_cmd_t":"~/request/device/set","mode_cmd_tpl":"{\"dev
 
 const SETPOINT: &str = r#""temp_cmd_t":"~/request/device/set","temp_cmd_tpl":"{\"device\":\"$\",\"action\":\"setpoint\",\"value\":{{value}}}""#;
 
-const BINARY: &str = r#""p":"binary_sensor","val_tpl":"{{iif(value_json.state.active|default(none),'ON','OFF','None')}}""#;
+const BINARY: &str =
+    r#""p":"binary_sensor","val_tpl":"{{iif(value_json.state.active|default(none),'ON','OFF','None')}}""#;
 
 const SCENE: &str = r#""p":"scene","pl_on":"{\"device\":\"$\",\"action\":\"activate\"}""#;
 
@@ -55,7 +58,8 @@ const BUTTON: &str = r#""p":"event","dev_cla":"button","stat_t":"hearthwave/@/ev
 const BATTERY: &str = r#""p":"sensor","uniq_id":"@_$_battery","dev_cla":"battery","unit_of_meas":"%","stat_cla":"measurement","ent_cat":"diagnostic","val_tpl":"{{value_json.battery|default('None')}}""#;
 
 /// `^` is the reading.
-const READING: &str = r#""p":"sensor","uniq_id":"@_$_^","val_tpl":"{{value_json.state['^']|default('None')}}""#;
+const READING: &str =
+    r#""p":"sensor","uniq_id":"@_$_^","val_tpl":"{{value_json.state['^']|default('None')}}""#;
 
 /// What Home Assistant calls what binary sensors watch.
 const CLASSES: [(&str, &str); 7] = [

@@ -157,5 +157,6 @@ impl Discovery {
 }
 
 const _: () = assert!(
-    limits::DISCOVERY_PREFIX + "/device///config".len() + limits::HUB_ID + limits::DEVICE_ID <= limits::RESPONSE_TOPIC
+    limits::DISCOVERY_PREFIX + "/device///config".len() + limits::HUB_ID + limits::DEVICE_ID
+        <= limits::RESPONSE_TOPIC
 );

@@ -23,7 +23,7 @@ mod reading;
 mod table;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use core::cell::{Cell, RefCell};
 use core::fmt::{self, Display};

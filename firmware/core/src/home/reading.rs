@@ -56,7 +56,8 @@ impl Display for UnusualUnits<'_> {
         let mut separator = "{";
         for (name, unit) in self.0.members() {
             let Some(unit) = unit.as_text() else { continue };
-            let usual = READINGS.iter().find(|reading| name == *reading.name).and_then(|row| row.units.first());
+            let usual =
+                READINGS.iter().find(|reading| name == *reading.name).and_then(|row| row.units.first());
             // What a thermostat is set to is in degrees as people there count them.
             let usual = if name == *"setpoint" { Some(&"°C") } else { usual };
             // As Z-Wave spells it.

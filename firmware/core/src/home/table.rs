@@ -125,7 +125,9 @@ impl Table {
     /// would miss its state.
     pub(super) fn first_due(&self) -> Option<usize> {
         let not_yet = Flags::GONE.0 | Flags::UNANNOUNCED.0;
-        self.entries.iter().position(|entry| entry.flags & Flags::DUE.0 != 0 && entry.flags & not_yet != not_yet)
+        self.entries
+            .iter()
+            .position(|entry| entry.flags & Flags::DUE.0 != 0 && entry.flags & not_yet != not_yet)
     }
 
     /// The first device that has neither.

@@ -1,15 +1,17 @@
 //! What is published for those who did not ask: Home Assistant's announcements, `health`, presses of buttons, and what
 //! somebody else was told.
 
+use core::cell::Cell;
+
 use embassy_time::Instant;
 use minimq::{Io, Publication, QoS};
 
 use super::health;
-use super::publisher::Publisher;
+use super::publisher::{Publisher, retain};
 use crate::discovery::About;
 use crate::json::{Overflow, Value, Writer};
 use crate::limits;
-use crate::log::warn;
+use crate::log::{debug, warn};
 use crate::mqtt::{Connection, Lost, Payload, Sent, Topics};
 use crate::request::{Job, Request};
 
@@ -40,7 +42,7 @@ impl Publisher<'_> {
             };
             let topic = discovery.hub_topic(hub);
             let mut payload = |buffer: &mut [u8]| discovery.write_hub(&about, buffer);
-            match connection.publish(Publication::new(&topic, Payload(&mut payload)).retain()).await? {
+            match retain(connection, Publication::new(&topic, Payload(&mut payload))).await? {
                 Sent::Later => {
                     discovery.announce_hub();
                     self.home_waits = true;
@@ -71,11 +73,14 @@ impl Publisher<'_> {
     ) -> Result<bool, Lost> {
         let (home, discovery, hub) = (self.parts.home, self.parts.discovery, self.parts.identity.id());
         let topic = discovery.device_topic(hub, id);
+        let (started, size) = (Instant::now(), Cell::new(0));
         let mut payload = |buffer: &mut [u8]| {
-            home.with(id, |device| discovery.write_device(hub, Some(device), buffer)).unwrap_or(Ok(0))
+            let written = home.with(id, |device| discovery.write_device(hub, Some(device), buffer));
+            written.unwrap_or(Ok(0)).inspect(|bytes| size.set(*bytes))
         };
-        let announcement = Publication::new(&topic, Payload(&mut payload)).retain();
-        Ok(!matches!(connection.publish(announcement).await?, Sent::Later))
+        let sent = retain(connection, Publication::new(&topic, Payload(&mut payload))).await?;
+        debug!("mqtt: {} announced in {} bytes, {} us", id, size.get(), started.elapsed().as_micros());
+        Ok(!matches!(sent, Sent::Later))
     }
 
     /// Publishes how the hub has been, if it is time.

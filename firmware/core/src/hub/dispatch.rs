@@ -91,7 +91,10 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
             if core::ptr::eq(setting, &TIME_SERVER) {
                 toolbox.clock.want();
             }
-            if [&HOMEASSISTANT_DISCOVERY, &HOMEASSISTANT_DEVICES].iter().any(|row| core::ptr::eq(setting, *row)) {
+            if [&HOMEASSISTANT_DISCOVERY, &HOMEASSISTANT_DEVICES]
+                .iter()
+                .any(|row| core::ptr::eq(setting, *row))
+            {
                 parts.discovery.apply(&mut *store.lock().await, parts.config).await;
                 parts.home.announce_all();
             }

@@ -28,11 +28,10 @@ const QUESTION_HEADER: usize = 5 + 2 + 2 + 4 + 3 + 3 + 8 + 5;
 const DEVICES_AT_ONCE: usize = 4;
 
 /// Publishes a message that the broker keeps, if it keeps any.
-async fn retain<IO: Io, P: minimq::ToPayload>(
+pub(super) async fn retain<IO: Io, P: minimq::ToPayload>(
     connection: &mut Connection<'_, '_, IO>,
     message: Publication<'_, P>,
 ) -> Result<Sent, Lost> {
-    let message = message.qos(QoS::AtLeastOnce);
     let message = if connection.is_retaining() { message.retain() } else { message };
     connection.publish(message).await
 }
@@ -88,7 +87,7 @@ impl<'a> Publisher<'a> {
         self.info_is_due = true;
         self.volume_is_due = true;
         self.parts.home.connected(fresh);
-        self.status_is_wanted = true;
+        self.status_is_wanted |= fresh;
         self.announce_all();
     }
 
@@ -149,7 +148,7 @@ impl<'a> Publisher<'a> {
         if self.online_is_due {
             let topic = self.topics.own("availability");
             let mut payload = |buffer: &mut [u8]| copy(b"online", buffer);
-            let online = Publication::new(&topic, Payload(&mut payload));
+            let online = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce);
             self.online_is_due = matches!(retain(connection, online).await?, Sent::Later);
         }
         Ok(())
@@ -159,7 +158,7 @@ impl<'a> Publisher<'a> {
         if self.info_is_due && !self.online_is_due {
             let topic = self.topics.own("info");
             let mut payload = |buffer: &mut [u8]| info::write(self.parts, buffer);
-            let info = Publication::new(&topic, Payload(&mut payload));
+            let info = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce);
             self.devices = self.parts.home.announced();
             self.info_is_due = matches!(retain(connection, info).await?, Sent::Later);
         }
@@ -174,7 +173,7 @@ impl<'a> Publisher<'a> {
                 writer.object(|volume| volume.field("level", u32::from(self.parts.speaker.level())));
                 writer.finish()
             };
-            let volume = Publication::new(&topic, Payload(&mut payload));
+            let volume = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce);
             self.volume_is_due = matches!(retain(connection, volume).await?, Sent::Later);
         }
         Ok(())
@@ -423,9 +422,7 @@ impl<'a> Publisher<'a> {
             let Some(id) = home.take_due() else { return Ok(()) };
             let topic = self.topics.device(&id);
             let mut payload = |buffer: &mut [u8]| home.write(&id, buffer);
-            let state = Publication::new(&topic, Payload(&mut payload));
-            let state = if connection.is_retaining() { state.retain() } else { state };
-            match connection.publish(state).await? {
+            match retain(connection, Publication::new(&topic, Payload(&mut payload))).await? {
                 Sent::Later => {
                     home.unpublished(&id);
                     self.home_waits = true;
