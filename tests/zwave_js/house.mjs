@@ -4,8 +4,8 @@
 import {
     BarrierOperatorCCGet, BarrierOperatorCCReport, BarrierOperatorCCSet, BarrierOperatorCCSignalingCapabilitiesGet,
     BarrierOperatorCCSignalingCapabilitiesReport, BatteryCCGet, BatteryCCReport, CentralSceneCCConfigurationGet,
-    CentralSceneCCConfigurationReport, CentralSceneCCNotification, CentralSceneCCSupportedGet, CentralSceneCCSupportedReport,
-    DoorLockCCOperationSet, SwitchType, ThermostatMode, ThermostatSetpointCCSet, ThermostatSetpointType, WakeUpCCIntervalCapabilitiesGet, WakeUpCCIntervalCapabilitiesReport, WakeUpCCIntervalGet,
+    CentralSceneCCConfigurationReport, CentralSceneCCConfigurationSet, CentralSceneCCNotification, CentralSceneCCSupportedGet,
+    CentralSceneCCSupportedReport, DoorLockCCOperationSet, SwitchType, ThermostatMode, ThermostatSetpointCCSet, ThermostatSetpointType, WakeUpCCIntervalCapabilitiesGet, WakeUpCCIntervalCapabilitiesReport, WakeUpCCIntervalGet,
     WakeUpCCIntervalReport,
 } from "@zwave-js/cc";
 import { CommandClasses } from "@zwave-js/core";
@@ -97,6 +97,10 @@ const isGarageDoor = {
     },
 };
 
+/** The same of remotes. */
+CentralSceneCCConfigurationSet.from = (raw, context) =>
+    new CentralSceneCCConfigurationSet({ nodeId: context.sourceNodeId, slowRefresh: raw.payload[0] >= 0b1000_0000 });
+
 /** A remote that tells which of its four buttons was pressed, and how: by bits, all seven ways. */
 const isRemote = {
     handleCC(controller, node, cc) {
@@ -108,6 +112,7 @@ const isRemote = {
         if (cc instanceof CentralSceneCCConfigurationGet) {
             return answer(withPayload(new CentralSceneCCConfigurationReport({ nodeId, slowRefresh: true }), 0b1000_0000));
         }
+        if (cc instanceof CentralSceneCCConfigurationSet) return { action: "ok" };
     },
 };
 
