@@ -159,9 +159,10 @@ impl Mosquitto {
 
     /// What is retained for `filter`, within a second.
     pub fn retained(&self, filter: &str) -> Vec<String> {
-        let output = self.client("mosquitto_sub").args(["--retained-only", "-W", "1", "-t", filter]);
+        let mut listening = self.client("mosquitto_sub");
+        listening.args(["--retained-only", "-W", "1", "-t", filter]);
         // It ends with an error: in time, and not after so many messages.
-        let output = output.stderr(Stdio::null()).output().expect("mosquitto_sub is installed");
+        let output = listening.stderr(Stdio::null()).output().expect("mosquitto_sub is installed");
         String::from_utf8(output.stdout).expect("text").lines().map(str::to_owned).collect()
     }
 
