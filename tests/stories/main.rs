@@ -10,6 +10,7 @@ mod endings;
 mod erases;
 mod example;
 mod faults;
+mod flood;
 mod gate;
 mod health;
 mod home;
