@@ -2,6 +2,7 @@
 
 use core::cell::Cell;
 
+use embassy_time::Instant;
 use minimq::{Io, Property, Publication, QoS};
 
 use super::events::Event;
@@ -10,8 +11,8 @@ use crate::home::{DeviceId, Leftover};
 use crate::json::{Overflow, Value, Writer};
 use crate::limits;
 use crate::log::{debug, warn};
-use crate::mqtt::{Connection, Lost, Payload, ReplyTo, Sent, Topics, copy};
-use crate::notice::Notice;
+use crate::mqtt::{Connection, Lost, Payload, Rejection, ReplyTo, Sent, Topics, copy};
+use crate::notice::{Level, Notice};
 use crate::pending::{Id, Progress};
 use crate::questions::{Question, Recipient, Unanswered};
 use crate::request::{self, Intake, Job, Refusal, ReplyState};
@@ -55,6 +56,8 @@ pub(super) struct Publisher<'a> {
     devices: (usize, usize),
     /// There was no room for the state of a device, or for what waits for approval.
     home_waits: bool,
+    /// Until when nobody is told again that the broker denies replies, and the hub's own messages.
+    denials: [Instant; 2],
 }
 
 impl<'a> Publisher<'a> {
@@ -71,6 +74,7 @@ impl<'a> Publisher<'a> {
             leftover: None,
             devices: (0, 0),
             home_waits: false,
+            denials: [Instant::MIN; 2],
         }
     }
 
@@ -170,20 +174,24 @@ impl<'a> Publisher<'a> {
 
     /// Publishes the replies that are written, and frees the slots of those that the broker has.
     async fn publish_replies<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
-        let replies = &mut self.intake.replies;
-        // Acknowledgements come one by one, so the only one that is done is the one that was rejected.
-        if connection.take_rejected_size() {
-            match replies.next_done(|op| !connection.is_pending(op)) {
-                Some(slot) => {
-                    if let Some(job) = self.parts.slots.job(slot).await {
-                        replies.set(slot, ReplyState::Free);
-                        Self::refuse_for_broker(connection, &job, None).await?;
-                    }
+        if let Some(rejection) = connection.take_rejection() {
+            // Acknowledgements come one by one, so the only one that is done is the one that was rejected.
+            let slot = self.intake.replies.next_done(|op| !connection.is_pending(op));
+            let job = match slot {
+                Some(slot) => self.parts.slots.job(slot).await.map(|job| (slot, job)),
+                None => None,
+            };
+            match (rejection, job) {
+                (Rejection::Size, Some((slot, job))) => {
+                    self.intake.replies.set(slot, ReplyState::Free);
+                    Self::refuse_for_broker(connection, &job, None).await?;
                 }
                 // Events and notices are short.
-                None => self.parts.questions.rejected(),
+                (Rejection::Size, None) => self.parts.questions.rejected(),
+                (Rejection::Access, job) => self.report_denial(job.as_ref().map(|(_, job)| &job.reply_to)),
             }
         }
+        let replies = &mut self.intake.replies;
         replies.acknowledged(|op| !connection.is_pending(op));
         while let Some(slot) = replies.next_written() {
             let Some(job) = self.parts.slots.job(slot).await else { break };
@@ -217,6 +225,35 @@ impl<'a> Publisher<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Tells people that the broker does not let the hub publish a reply, or something of its own. Not each time.
+    fn report_denial(&mut self, reply_to: Option<&ReplyTo>) {
+        let [of_replies, of_its_own] = &mut self.denials;
+        let quiet_until = if reply_to.is_some() { of_replies } else { of_its_own };
+        if Instant::now() < *quiet_until {
+            return;
+        }
+        *quiet_until = Instant::now() + limits::DENIAL_PAUSE;
+        let base = self.topics.own("");
+        let notice = match reply_to {
+            Some(ReplyTo { topic, .. }) => Notice::new(
+                Level::Warning,
+                format_args!(
+                    "The broker does not let the hub reply on {topic}. Ask for replies below {base}reply/, or change the \
+                     broker's access rules."
+                ),
+            ),
+            None => Notice::new(
+                Level::Error,
+                format_args!(
+                    "The broker does not let the hub publish a message of its own. Check that its access rules let the \
+                     hub's user name write below {base}"
+                ),
+            ),
+        };
+        warn!("mqtt: {}", notice.text.as_str());
+        self.parts.notices.push(notice);
     }
 
     /// Tells a caller that the broker does not take the reply.
