@@ -23,6 +23,7 @@ mod questions;
 mod requests;
 mod rules;
 mod search;
+mod secrets;
 mod settings;
 mod speech;
 mod time;
