@@ -36,6 +36,7 @@ pub struct Message {
     pub topic: String,
     pub payload: Vec<u8>,
     pub retained: bool,
+    pub qos: QoS,
     pub correlation: Option<Vec<u8>>,
     pub response: Option<String>,
 }
@@ -46,6 +47,7 @@ impl From<InboundPublish<'_>> for Message {
             topic: message.topic().into(),
             payload: message.payload().into(),
             retained: message.retained(),
+            qos: message.qos(),
             correlation: message.correlation_data().map(Into::into),
             response: message.response_topic().map(Into::into),
         }
@@ -169,7 +171,7 @@ impl Client {
         let id = unique(user);
         let login = Some((user.to_owned(), password.to_owned()));
         let mut client = Self::connect_by(stream, hub, &id, login, filters).await;
-        client.reply_topic = format!("hearthwave/{hub}/reply/{user}/1");
+        client.wants_replies_of(user);
         client
     }
 
@@ -192,6 +194,11 @@ impl Client {
         let (called, kept) = (RefCell::default(), VecDeque::new());
         let (hub, reply_topic, id) = (hub.into(), format!("reply/{id}"), id.into());
         Self { hub, id, reply_topic, refused, outbox, inbox, called, kept, task }
+    }
+
+    /// From now on, it asks for replies where `user` may read them at a broker with access rules.
+    pub fn wants_replies_of(&mut self, user: &str) {
+        self.reply_topic = format!("hearthwave/{}/reply/{user}/1", self.hub);
     }
 
     /// How many messages the broker did not take.
