@@ -126,12 +126,12 @@ fn a_reply_that_the_broker_does_not_take_is_reported_and_costs_nothing_else() {
             sleep(Duration::from_millis(5)).await;
         }
         let notice = me.hears("log").await.json();
-        let words = "The broker does not let the hub reply on reply/me. Ask for replies below \
-                     hearthwave/kitchen/reply/, or change the broker's access rules.";
+        let words = "The broker does not let the hub publish on reply/me: check its access rules. Replies are to be had \
+                     below hearthwave/kitchen/reply/";
         assert_eq!(notice, json!({ "level": "warning", "text": words }));
         me.gets_an_echo().await;
         sleep(Duration::from_secs(1)).await;
-        assert_logged_times(1, "does not let the hub reply on reply/me");
+        assert_logged_times(1, "does not let the hub publish on reply/me");
         assert_logged_times(1, "the broker refused a message");
         assert_eq!(world.dials(), 1, "it kept its connection");
         let mut console = world.console();
@@ -146,8 +146,8 @@ fn a_hub_with_the_login_of_another_says_what_it_may_not() {
     let broker = Guarded::start();
     let setup = kitchen(&broker).hub(|hub| hub.broker = broker.url("porch"));
     in_real_time(setup.tell(async |world| {
-        let words = "The broker does not let the hub publish a message of its own. Check that its access rules let the \
-                     hub's user name write below hearthwave/kitchen/";
+        let words =
+            "The broker does not let the hub publish on hearthwave/kitchen/#: check its access rules.";
         logged(words).await;
         sleep(Duration::from_secs(3)).await;
         assert_eq!(world.dials(), 1, "it does not come back again and again: {}", log_text());

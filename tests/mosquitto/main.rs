@@ -15,7 +15,7 @@ use support::person::assert_refused;
 use support::server::{Act, Server};
 use support::wait_for;
 use tokio::sync::oneshot;
-use world::flood::flood;
+use world::flood::{REQUESTS, flood};
 use world::model::stop;
 use world::{Setup, in_real_time};
 
@@ -94,7 +94,7 @@ fn a_flood_through_mosquitto_gets_answers_and_leaves_the_hub_well() {
     (relay.broker.host, relay.broker.port) = ("localhost".into(), broker.port);
     in_real_time(desk(broker.port, None).relay(relay).tell(async |world| {
         let mut mallory = world.person("mallory").await;
-        flood(&mut mallory, "reply/flood").await;
+        flood(&mut mallory, "reply/flood", REQUESTS / 100).await;
         assert_eq!(world.dials(), 1, "the hub kept its connection");
     }));
 }

@@ -13,11 +13,11 @@ fn a_flood_of_requests_of_all_kinds_gets_answers_and_leaves_the_hub_well() {
     let setup = Setup::new().home(&Home::fast(7)).relay(relay::settings(&server));
     setup.story(async |world| {
         let mut mallory = world.person("mallory").await;
-        let busy = flood(&mut mallory, "reply/flood").await;
+        let busy = flood(&mut mallory, "reply/flood", 0).await;
         assert!((1..REQUESTS).contains(&busy), "{busy} of {REQUESTS} were refused as busy");
         // Three times as much does not add up to anything.
         for _ in 0..3 {
-            flood(&mut mallory, "reply/flood").await;
+            flood(&mut mallory, "reply/flood", 0).await;
         }
         assert_eq!(world.dials(), 1, "the hub kept its connection");
     });

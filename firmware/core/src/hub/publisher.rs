@@ -235,23 +235,15 @@ impl<'a> Publisher<'a> {
             return;
         }
         *quiet_until = Instant::now() + limits::DENIAL_PAUSE;
-        let base = self.topics.own("");
-        let notice = match reply_to {
-            Some(ReplyTo { topic, .. }) => Notice::new(
-                Level::Warning,
-                format_args!(
-                    "The broker does not let the hub reply on {topic}. Ask for replies below {base}reply/, or change the \
-                     broker's access rules."
-                ),
+        let (all, replies) = (self.topics.own("#"), self.topics.own("reply/"));
+        let topic = reply_to.map_or(&all, |reply_to| &reply_to.topic);
+        let notice = Notice::new(
+            Level::Warning,
+            format_args!(
+                "The broker does not let the hub publish on {topic}: check its access rules. Replies are to be had below \
+                 {replies}"
             ),
-            None => Notice::new(
-                Level::Error,
-                format_args!(
-                    "The broker does not let the hub publish a message of its own. Check that its access rules let the \
-                     hub's user name write below {base}"
-                ),
-            ),
-        };
+        );
         warn!("mqtt: {}", notice.text.as_str());
         self.parts.notices.push(notice);
     }

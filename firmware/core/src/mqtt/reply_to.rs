@@ -35,9 +35,7 @@ impl fmt::Display for UnusableReplyTo {
         let (name, most) = match self {
             Self::Topic => return f.write_str("The Response Topic cannot be published to"),
             Self::Reserved => {
-                return f.write_str(
-                    "The Response Topic is the hub's own; choose one below its reply/, or elsewhere",
-                );
+                return f.write_str("The Response Topic is the hub's own; use one below its reply/");
             }
             Self::LongTopic => ("Response Topic", limits::RESPONSE_TOPIC),
             Self::LongCorrelation => ("Correlation Data", limits::CORRELATION),
