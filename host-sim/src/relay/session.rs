@@ -32,7 +32,7 @@ const SESSION_EXPIRY: u32 = 15;
 
 /// Settings that no session can be made of: the client id is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unfit(ConfigError);
+pub struct Unfit(pub(crate) ConfigError);
 
 impl fmt::Display for Unfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -94,6 +94,7 @@ impl Intake {
             // It fits: its size was checked above.
             let _ = job.payload.extend_from_slice(payload);
             job.reply_to = reply_to;
+            job.has_response_topic = response.is_some();
             job.received = now;
         });
         None
