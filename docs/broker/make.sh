@@ -213,8 +213,8 @@ topic read hearthwave/+/info
 # Their answers.
 topic write hearthwave/+/llm/response
 topic write hearthwave/+/service/search/response
-# Whether it is there.
-topic write hearthwave/relay/availability
+# Whether it is there, and whether another one is not any more.
+topic readwrite hearthwave/relay/availability
 END
         ;;
     home-assistant)
@@ -245,8 +245,6 @@ topic write hearthwave/+/request/device/list
 topic write hearthwave/+/request/approve
 topic write hearthwave/+/request/health
 topic write hearthwave/+/request/time/set
-# For its sliders and switches. Without this line they do nothing, and it changes no settings.
-topic write hearthwave/+/request/config/set
 # What hubs announce to it; it removes what somebody deletes there.
 topic readwrite homeassistant/#
 END

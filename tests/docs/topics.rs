@@ -231,12 +231,13 @@ fn every_topic_is_as_the_page_says() {
         assert!(is_there, "docs/topics.md lacks request/{name}");
     }
     let model = Server::always(Act::ok(&stop("Yes, the front door is locked.").to_string()));
-    let setup = Setup::new().home(&Home::fast(7)).relay(relay::settings(&model)).hub(|hub| {
+    let home = Home::fast(7);
+    let setup = Setup::new().home(&home).relay(relay::settings(&model)).hub(|hub| {
         hub.hub_id = "kitchen".into();
         hub.has_clock = false;
     });
     let wrong = setup.story(async |world| {
-        let mut everything = world.client("everything", &["hearthwave/#"]).await;
+        let mut everything = world.client("everything", &["hearthwave/#", "homeassistant/#"]).await;
         let mut person = world.person("ann").await;
         person.wants_replies_of("ann");
         while person.hears("info").await.json()["devices"].as_u64() < Some(1) {}
@@ -257,6 +258,8 @@ fn every_topic_is_as_the_page_says() {
         model.tell("what is love", [Act::status(400, r#"{"error":{"message":"overloaded"}}"#)]);
         person.says(json!({ "text": "what is love", "conversation": "attic" }));
         person.reply().await;
+        home.press("Bedside Button").expect("a button");
+        person.publish(Publish::new("homeassistant/status", "online"));
         let mut wrong = send_all(&entries, &volatile, &mut person, &model).await;
         sleep(Duration::from_secs(30)).await;
         let mut seen = Vec::new();

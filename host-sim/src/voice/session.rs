@@ -168,8 +168,9 @@ async fn send<IO: Io>(
 ) -> Result<(), Lost> {
     while let Some(request) = desk.requests.front() {
         let seconds = u32::try_from(request.expires_after.as_secs()).unwrap_or(u32::MAX);
+        let reply = topics.reply_for(&request.topic);
         let properties = [
-            Property::ResponseTopic(&topics.reply),
+            Property::ResponseTopic(&reply),
             Property::CorrelationData(&request.correlation),
             Property::MessageExpiryInterval(seconds),
         ];
@@ -190,29 +191,35 @@ async fn send<IO: Io>(
 struct Topics {
     availability: String,
     speech: String,
-    reply: String,
+    replies: String,
 }
 
 impl Topics {
     fn new(settings: &Settings) -> Self {
         let hub = settings.hub.as_deref().unwrap_or("+");
+        // Where access rules let a login hear replies.
+        let name = settings.broker.login.as_ref().map_or(&settings.client_id, |(user, _)| user);
         Self {
             availability: format!("hearthwave/{hub}/availability"),
             speech: format!("hearthwave/{hub}/speech"),
-            reply: format!("{}/reply", settings.client_id),
+            replies: format!("hearthwave/{hub}/reply/{name}/{}", settings.client_id),
         }
     }
 
     fn all(&self) -> [&str; 3] {
-        [&self.availability, &self.speech, &self.reply]
+        [&self.availability, &self.speech, &self.replies]
+    }
+
+    /// Where the hub that a request goes to replies.
+    fn reply_for(&self, request: &str) -> String {
+        let hub = request.split('/').nth(1).unwrap_or_default();
+        self.replies.replacen('+', hub, 1)
     }
 
     fn deliver(&self, message: &InboundPublish<'_>, desk: &mut Desk) {
         let (payload, now) = (message.payload(), Instant::now());
-        if message.topic() == self.reply {
-            return desk.reply(message.correlation_data(), payload, now);
-        }
         match message.topic().split('/').collect::<Vec<_>>()[..] {
+            ["hearthwave", _, "reply", ..] => desk.reply(message.correlation_data(), payload, now),
             // Relays tell on such a topic, too, whether they are there.
             ["hearthwave", "relay", "availability"] => {}
             ["hearthwave", hub, "availability"] => desk.availability(hub, payload),

@@ -49,17 +49,9 @@ impl<'a> Caller<'a> {
         Ok(())
     }
 
-    /// How the answer is said: in English, unless the request names another `language`.
+    /// How the answer is said, if it is.
     pub(super) fn voice(&self) -> Voice {
-        let language = self.request.get("language").and_then(|language| language.as_text());
-        let is_english = |language: Text<'_>| {
-            language.escaped().get(..2).is_some_and(|first| first.eq_ignore_ascii_case("en"))
-        };
-        match self.is_speech {
-            false => Voice::None,
-            true if language.is_none_or(is_english) => Voice::English,
-            true => Voice::Other,
-        }
+        if self.is_speech { voice(self.request) } else { Voice::None }
     }
 
     /// The conversation of those who name none: people who speak from one place go on with what was said there.
@@ -130,7 +122,16 @@ impl<'a> Caller<'a> {
     }
 }
 
-/// Checks `{"text", "satellite"?}`: what somebody wants to have said.
+/// How something is said: in English, unless the request names another `language`.
+pub(in crate::hub) fn voice(request: Value<'_>) -> Voice {
+    let language = request.get("language").and_then(|language| language.as_text());
+    let is_english = |language: Text<'_>| {
+        language.escaped().get(..2).is_some_and(|first| first.eq_ignore_ascii_case("en"))
+    };
+    if language.is_none_or(is_english) { Voice::English } else { Voice::Other }
+}
+
+/// Checks `{"text", "satellite"?, "language"?}`: what somebody wants to have said.
 pub(in crate::hub) fn check_speech(request: Value<'_>) -> Result<(), Refusal> {
     let text = request.get("text").and_then(|text| text.as_text());
     if text.is_none_or(|text| text.chars().all(char::is_whitespace)) {

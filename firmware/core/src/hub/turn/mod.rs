@@ -34,7 +34,7 @@ use embassy_time::{Instant, Timer};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-pub(super) use self::caller::{Caller, check_speech};
+pub(super) use self::caller::{Caller, check_speech, voice};
 use super::Parts;
 use super::events::Event;
 use crate::chat::{
