@@ -3,8 +3,9 @@
 
 import {
     BarrierOperatorCCGet, BarrierOperatorCCReport, BarrierOperatorCCSet, BarrierOperatorCCSignalingCapabilitiesGet,
-    BarrierOperatorCCSignalingCapabilitiesReport, BatteryCCGet, BatteryCCReport, DoorLockCCOperationSet, SwitchType, ThermostatMode, ThermostatSetpointCCSet,
-    ThermostatSetpointType, WakeUpCCIntervalCapabilitiesGet, WakeUpCCIntervalCapabilitiesReport, WakeUpCCIntervalGet,
+    BarrierOperatorCCSignalingCapabilitiesReport, BatteryCCGet, BatteryCCReport, CentralSceneCCConfigurationGet,
+    CentralSceneCCConfigurationReport, CentralSceneCCNotification, CentralSceneCCSupportedGet, CentralSceneCCSupportedReport,
+    DoorLockCCOperationSet, SwitchType, ThermostatMode, ThermostatSetpointCCSet, ThermostatSetpointType, WakeUpCCIntervalCapabilitiesGet, WakeUpCCIntervalCapabilitiesReport, WakeUpCCIntervalGet,
     WakeUpCCIntervalReport,
 } from "@zwave-js/cc";
 import { CommandClasses } from "@zwave-js/core";
@@ -94,6 +95,28 @@ const isGarageDoor = {
             return { action: "ok" };
         }
     },
+};
+
+/** A remote that tells which of its four buttons was pressed, and how: by bits, all seven ways. */
+const isRemote = {
+    handleCC(controller, node, cc) {
+        const nodeId = controller.ownNodeId;
+        if (cc instanceof CentralSceneCCSupportedGet) {
+            const report = new CentralSceneCCSupportedReport({ nodeId, sceneCount: 4, supportedKeyAttributes: {} });
+            return answer(withPayload(report, 4, 0b1000_0011, 0b0111_1111));
+        }
+        if (cc instanceof CentralSceneCCConfigurationGet) {
+            return answer(withPayload(new CentralSceneCCConfigurationReport({ nodeId, slowRefresh: true }), 0b1000_0000));
+        }
+    },
+};
+
+/** Each has a number, by which a repeated one is known. */
+let sequenceNumber = 0;
+export const pressed = (nodeId, sceneNumber, keyAttribute) => {
+    sequenceNumber = (sequenceNumber + 1) % 256;
+    const notification = new CentralSceneCCNotification({ nodeId, sequenceNumber, keyAttribute, sceneNumber });
+    return withPayload(notification, sequenceNumber, 0b1000_0000 | keyAttribute, sceneNumber);
 };
 
 export const climate = { temperature: 21.5, humidity: 44, light: 120 };
@@ -244,5 +267,14 @@ export const nodes = [
         id: 16,
         capabilities: { ...barrier, commandClasses: commandClasses("Garage Door", "Garage", CommandClasses["Barrier Operator"]) },
         behaviors: [isGarageDoor],
+    },
+    {
+        id: 17,
+        capabilities: {
+            genericDeviceClass: 0x18,
+            specificDeviceClass: 0x01,
+            commandClasses: commandClasses("Remote", "Bedroom", battery, { ccId: CommandClasses["Central Scene"], version: 3 }),
+        },
+        behaviors: [hasBattery(91), isRemote],
     },
 ];

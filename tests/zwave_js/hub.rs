@@ -96,7 +96,7 @@ impl<'a> Hub<'a> {
     /// Everything that people do with their home; `degrees` differ from one hub to the next.
     pub(crate) fn lives(&self, stick: &mut Stick, degrees: f64) {
         tell(&format!("the hub {} and its devices", self.id));
-        self.sees("16-0", "the last device", |device| device["name"] == "Garage Door");
+        self.sees("17-0", "the last device", |device| device["name"] == "Remote");
         let topic = format!("hearthwave/{}/request/device/list", self.id);
         let list: Value =
             serde_json::from_str(&self.broker.ask(&topic, br#"{"room":"study"}"#)).expect("JSON");
@@ -141,6 +141,10 @@ impl<'a> Hub<'a> {
         stick.happens("press 2 on");
         self.sees("2-0", "the switch on the wall", |device| device["state"]["on"] == true);
         tell(&format!("a switch on the wall was on the broker of {} after {:?}", self.id, start.elapsed()));
+        stick.happens("button 3 0");
+        self.sees("17-0", "the button", |device| device["state"]["button"] == 3);
+        stick.happens("button 1 4");
+        self.sees("17-0", "the other button", |device| device["state"]["press"] == "triple");
         self.fails("garage", "fly", Value::Null, "close, open");
     }
 }

@@ -103,7 +103,9 @@ fn tell(step: &str) {
 fn interview(client: &mut Client, stick: &mut Stick) {
     client.waits("the network", |client| client.hears("list_devices", json!({})).is_ok());
     // The server asks all at once, and node 15 is among the last.
-    for id in ["2-0", "3-0", "4-0", "5-0", "6-0", "7-0", "10-1", "11-0", "12-0", "13-0", "14-0", "16-0"] {
+    for id in
+        ["2-0", "3-0", "4-0", "5-0", "6-0", "7-0", "10-1", "11-0", "12-0", "13-0", "14-0", "16-0", "17-0"]
+    {
         client.waits(id, |client| {
             let listed = client.asks("resources/list", json!({})).to_string();
             listed.contains(&format!("home://devices/{id}\"")) && client.reads(id)["kind"] != "unknown"
@@ -129,12 +131,16 @@ fn all_is_listed(client: &mut Client) {
         Thermostat is off, at 21.5 degrees\nNode 7 is at 21.5 degrees, at 44 % humidity, at 120 Lux illuminance\n\
         Stairs Motion is seeing no motion\nRadiator is set to 20 degrees\nPower Strip 1 is off\nPower Strip 2 is off\n\
         Blind is closed\nSiren is off\nWasher Leak is dry\nMood Light is off\n\
-        Wall Controller is of a kind that this controller does not know\nGarage Door is closed";
+        Wall Controller is of a kind that this controller does not know\nGarage Door is closed\n\
+        Remote is idle, not pressed yet";
     assert_eq!(words, expected);
     let words = client.hears("list_devices", json!({ "room": "study" })).expect("a list");
     assert_eq!(words, "Power Strip 1 is off\nPower Strip 2 is off\nBlind is closed");
     let words = client.hears("get_battery_levels", json!({})).expect("a list");
-    assert_eq!(words, "Node 7: 9 percent\nStairs Motion: 55 percent\nFront Door: 82 percent");
+    assert_eq!(
+        words,
+        "Node 7: 9 percent\nStairs Motion: 55 percent\nFront Door: 82 percent\nRemote: 91 percent"
+    );
 }
 
 fn switching_and_dimming(client: &mut Client) {
@@ -221,6 +227,10 @@ fn somebody_presses_a_switch(client: &mut Client, stick: &mut Stick) {
         ("13-0", "leak 1", json!({ "class": "leak", "active": true })),
         ("16-0", "door 254", json!({ "class": "garage", "moving": true })),
         ("16-0", "door 255", json!({ "class": "garage", "position": 99 })),
+        ("17-0", "button 2 3", json!({ "button": 2, "press": "double", "presses": 1 })),
+        ("17-0", "button 2 3", json!({ "button": 2, "press": "double", "presses": 2 })),
+        ("17-0", "button 4 2", json!({ "button": 4, "press": "hold", "presses": 3 })),
+        ("17-0", "button 4 1", json!({ "button": 4, "press": "release", "presses": 4 })),
         ("7-0", "temperature 23.5", json!({ "temperature": 23.5, "humidity": 44, "illuminance": 120 })),
     ] {
         client.watches(id);
@@ -229,6 +239,8 @@ fn somebody_presses_a_switch(client: &mut Client, stick: &mut Stick) {
         client.is_told_of(id);
         assert_eq!(client.reads(id)["state"], state, "{happening}");
     }
+    let remote = client.reads("17-0");
+    assert_eq!((&remote["kind"], &remote["buttons"]), (&json!("button"), &json!(4)));
 }
 
 fn a_node_dies_and_returns(client: &mut Client, stick: &mut Stick) {
@@ -287,7 +299,7 @@ fn a_client_by_other_hands(url: &str, stick: &mut Stick) {
     assert!(child.wait().expect("its end").success(), "{said:?}");
     assert_eq!(said[0], json!({ "server": "zwave-js", "subscribe": true, "list_changed": true }));
     assert_eq!(said[1], json!({ "tools": 9, "dangerous": ["lock_door"] }));
-    assert_eq!(said[2]["resources"].as_array().map(Vec::len), Some(16), "{}", said[2]);
+    assert_eq!(said[2]["resources"].as_array().map(Vec::len), Some(17), "{}", said[2]);
     assert_eq!(said[4]["read"]["state"]["on"], true, "{}", said[4]);
     assert_eq!(said[5], json!({ "off": "Hall Light is now off", "failed": false }));
 }

@@ -3,7 +3,7 @@
 //   node stick.mjs PORT
 //
 // Lines on stdin let something happen in the house: `press 2 on`, `dead 2`, `alive 2`, `wake 9`, `motion 1`, `leak 1`,
-// `temperature 23.5`, `jam 1`, `stubborn 1`, `door 254`, `blocked 1`. Each is answered with `ok` or `failed` on stdout.
+// `temperature 23.5`, `jam 1`, `stubborn 1`, `door 254`, `blocked 1`, `button 2 3`. Each is answered with `ok` or `failed` on stdout.
 
 import net from "node:net";
 import readline from "node:readline";
@@ -16,7 +16,7 @@ import { createAndOpenMockedZWaveSerialPort } from "@zwave-js/serial/mock";
 import { MockController, MockNode, createMockZWaveRequestFrame } from "@zwave-js/testing";
 import { createDefaultMockControllerBehaviors, createDefaultMockNodeBehaviors } from "zwave-js/Testing";
 
-import { barrierReport, climate, nodes } from "./house.mjs";
+import { barrierReport, climate, nodes, pressed } from "./house.mjs";
 
 const { serial, port: mockPort } = await createAndOpenMockedZWaveSerialPort();
 const controller = await MockController.create({ homeId: 0x7e570001, ownNodeId: 1, mockPort, serial });
@@ -84,6 +84,7 @@ const happenings = {
         await report(16, barrierReport(nodeId, +state));
     },
     blocked: (isOn) => { house.get(16).state.set("blocked", isOn === "1"); },
+    button: (number, attribute) => report(17, pressed(nodeId, +number, +attribute)),
     stubborn: (isOn) => { house.get(6).state.set("stubborn", isOn === "1"); },
 };
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::press::{Buttons, Press};
 use super::snapshot::{Barrier, Class, Climate, Presence, Reading, Snapshot, Status};
 
 /// The number of a node in a Z-Wave network: 1 to 232, and more with Long Range.
@@ -67,6 +68,8 @@ pub enum DeviceState {
     Motion(bool),
     /// A door or window is open or not.
     Contact(bool),
+    /// A scene controller: nothing but buttons.
+    Button(Buttons),
 }
 
 /// The mode of a thermostat.
@@ -205,9 +208,17 @@ impl DeviceState {
             Self::Contact(open) => Some(Self::Contact(!open)),
             Self::Cover(position) => Some(Self::Cover(if position == 0 { FULL } else { 0 })),
             Self::Garage(open) => Some(Self::Garage(!open)),
+            Self::Button(_) => self.pressed_button(1, Press::Single),
             Self::Thermostat { .. } | Self::Temperature(_) => None,
             Self::Switch(_) | Self::Dimmer { .. } | Self::Siren(_) => self.after(Command::Toggle).ok(),
         }
+    }
+
+    /// The state after somebody pressed one of the buttons of a scene controller; None if it has no such button.
+    pub(super) fn pressed_button(self, button: u16, press: Press) -> Option<Self> {
+        let Self::Button(buttons) = self else { return None };
+        let is_there = button > 0 && buttons.count.is_none_or(|count| button <= count);
+        is_there.then(|| Self::Button(buttons.pressed(button, press)))
     }
 
     /// The state as JSON.
@@ -242,7 +253,9 @@ impl DeviceState {
             Self::Temperature(celsius) => (Status::Sensor, vec![temperature(celsius)]),
             Self::Motion(seen) => (Status::Binary { class: Class::Motion, is_active: Some(seen) }, vec![]),
             Self::Contact(open) => (Status::Binary { class: Class::Contact, is_active: Some(open) }, vec![]),
+            Self::Button(_) => (Status::Button, vec![]),
         };
+        let buttons = if let Self::Button(buttons) = *self { Some(buttons) } else { None };
         Snapshot {
             id: String::new(),
             node: 0,
@@ -250,6 +263,7 @@ impl DeviceState {
             room: String::new(),
             status,
             readings,
+            buttons,
             battery: None,
             presence: Presence::Awake,
             changed: None,

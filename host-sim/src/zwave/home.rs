@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 
-use super::device::Device;
+use super::device::{Device, DeviceState};
 use super::faults::Faults;
 use super::gateway::Gateway;
 use super::inventory;
 use super::latency::Latency;
 use super::plans::Plans;
+use super::press::Press;
 use super::record::Record;
 use super::simulation::Simulation;
 
@@ -94,10 +95,19 @@ impl Home {
     /// past the sensor. Those who watch are told at once. Returns the device as it is now; None if there is no such one, or
     /// nothing on it to press.
     pub fn press(&self, name: &str) -> Option<Device> {
+        self.touch(name, DeviceState::pressed)
+    }
+
+    /// Somebody presses one of the buttons of a scene controller. None if there is no such one, or no such button on it.
+    pub fn press_button(&self, name: &str, button: u16, press: Press) -> Option<Device> {
+        self.touch(name, |state| state.pressed_button(button, press))
+    }
+
+    fn touch(&self, name: &str, to: impl FnOnce(DeviceState) -> Option<DeviceState>) -> Option<Device> {
         let device = self.device(name)?;
         self.simulation
             .change(device.node, |device| {
-                let state = device.state.pressed().ok_or("nothing to press")?;
+                let state = to(device.state).ok_or("nothing to press")?;
                 Ok(Device { state, ..device })
             })?
             .ok()?;

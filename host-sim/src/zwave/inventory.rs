@@ -2,6 +2,7 @@
 
 use super::device::{Command, Device, DeviceState, FULL, Mode, NodeId};
 use super::plans::Scene;
+use super::press::Buttons;
 
 /// A scene of every simulated home.
 struct BuiltIn {
@@ -65,9 +66,10 @@ const SCENES: [BuiltIn; 4] = [
 
 /// The devices of a new home, by node. Node 1 is the controller itself.
 pub(super) fn devices() -> Vec<Device> {
-    use DeviceState::{Contact, Cover, Dimmer, Lock, Motion, Siren, Switch, Temperature, Thermostat};
+    use DeviceState::{Button, Contact, Cover, Dimmer, Lock, Motion, Siren, Switch, Temperature, Thermostat};
     let off = Dimmer { level: 0, last: FULL };
     let thermostat = Thermostat { mode: Mode::Heat, setpoint: 20.5, temperature: 20.0 };
+    let buttons = Buttons { count: Some(4), presses: 0, last: None };
     vec![
         powered(2, "Switch One", "Living Room", Switch(false)),
         powered(3, "Ceiling Lamp", "Living Room", off),
@@ -89,6 +91,7 @@ pub(super) fn devices() -> Vec<Device> {
         Device { is_alive: false, ..powered(18, "Garden Pump", "Outside", Switch(false)) },
         powered(19, "Porch Awning", "Outside", Cover(FULL)),
         powered(20, "Alarm Siren", "Hall", Siren(false)),
+        on_battery(22, "Bedside Button", "Bedroom", Button(buttons), 81),
     ]
 }
 

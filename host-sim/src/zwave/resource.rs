@@ -119,7 +119,7 @@ fn text(members: &[(&str, Value)]) -> String {
 
 /// A device as JSON; `devices` and `groups` are all there are, for names that two of them share.
 pub(super) fn device(device: &Snapshot, devices: &[Snapshot], groups: &[Group]) -> String {
-    let Snapshot { id, name, room, battery, presence, changed, .. } = device;
+    let Snapshot { id, name, room, battery, presence, changed, buttons, .. } = device;
     let mut about = Vec::new();
     let mut put = |key: &'static str, value: Value| about.push((key, value));
     put("id", id.as_str().into());
@@ -136,6 +136,9 @@ pub(super) fn device(device: &Snapshot, devices: &[Snapshot], groups: &[Group]) 
     let units = device.units();
     if !units.is_empty() {
         put("units", units.into());
+    }
+    if let Some(count) = buttons.and_then(|buttons| buttons.count) {
+        put("buttons", count.into());
     }
     if let Some(percent) = battery {
         put("battery", (*percent).into());
@@ -161,6 +164,7 @@ const fn kind(status: &Status) -> &'static str {
         Status::Siren(_) => "siren",
         Status::Sensor => "sensor",
         Status::Binary { .. } => "binary_sensor",
+        Status::Button => "button",
         Status::Unknown => "unknown",
     }
 }
@@ -214,7 +218,7 @@ fn actions(device: &Snapshot, name: &str) -> Map<String, Value> {
                 put(action, control(action));
             }
         }
-        Status::Sensor | Status::Binary { .. } | Status::Unknown => {}
+        Status::Sensor | Status::Binary { .. } | Status::Button | Status::Unknown => {}
     }
     actions
 }

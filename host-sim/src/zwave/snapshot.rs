@@ -5,9 +5,10 @@ use std::fmt;
 use serde_json::{Map, Value, json};
 
 use super::device::{Command, FULL, Mode, NodeId};
+use super::press::Buttons;
 
 /// The kinds of devices, as `list_devices` has them.
-pub(super) const KINDS: [&str; 16] = [
+pub(super) const KINDS: [&str; 17] = [
     "switch",
     "dimmer",
     "lock",
@@ -23,6 +24,7 @@ pub(super) const KINDS: [&str; 16] = [
     "smoke_sensor",
     "gas_sensor",
     "binary_sensor",
+    "button",
     "unknown",
 ];
 
@@ -41,6 +43,8 @@ pub(super) struct Snapshot {
     pub(super) status: Status,
     /// What else it measures.
     pub(super) readings: Vec<Reading>,
+    /// Its buttons, if it sends scenes.
+    pub(super) buttons: Option<Buttons>,
     /// How full its battery is, in percent, if it has one.
     pub(super) battery: Option<u8>,
     /// Whether it can be reached.
@@ -91,6 +95,8 @@ pub(super) enum Status {
         class: Class,
         is_active: Option<bool>,
     },
+    /// Its buttons are all there is.
+    Button,
     /// Something that this program cannot drive.
     Unknown,
 }
@@ -237,6 +243,7 @@ impl Status {
             (Self::Lock { .. }, _) => Err("is a lock; use lock_door"),
             (Self::Climate(_), _) => Err("is a thermostat; use set_thermostat"),
             (Self::Sensor | Self::Binary { .. }, _) => Err("is a sensor and cannot be controlled"),
+            (Self::Button, _) => Err("is a button and cannot be controlled"),
             (Self::Unknown, _) => Err("is of a kind that this controller cannot drive"),
             (_, Lock(_)) => Err("is not a lock"),
             (_, Climate(..)) => Err("is not a thermostat"),
@@ -284,7 +291,7 @@ impl Status {
                 })
             }
             Self::Binary { class, is_active } => json!({ "class": class.word(), "active": is_active }),
-            Self::Sensor | Self::Unknown => json!({}),
+            Self::Sensor | Self::Button | Self::Unknown => json!({}),
         };
         let Value::Object(state) = state else { return Map::new() };
         // What it has not told is left out.
@@ -306,6 +313,7 @@ impl Snapshot {
             Status::Sensor if self.reading("temperature").is_some() => "temperature_sensor",
             Status::Sensor => "sensor",
             Status::Binary { class, .. } => class.kind(),
+            Status::Button => "button",
             Status::Unknown => "unknown",
         }
     }
@@ -319,6 +327,9 @@ impl Snapshot {
         let mut state = self.status.state();
         for Reading { name, value, .. } in &self.readings {
             state.entry(name).or_insert_with(|| number(*value));
+        }
+        if let Some(buttons) = &self.buttons {
+            buttons.tell(&mut state);
         }
         state
     }
@@ -404,6 +415,7 @@ impl Snapshot {
                 words.push(is_active.map_or_else(unknown, |is_active| class.words(is_active).into()));
             }
             Status::Sensor => {}
+            Status::Button => words.extend(self.buttons.map(|buttons| buttons.words())),
             Status::Unknown => words.push("of a kind that this controller does not know".into()),
         }
         for reading in &self.readings {

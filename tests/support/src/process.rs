@@ -60,6 +60,11 @@ impl Running {
         (running, rest.expect("found"))
     }
 
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("its state").is_some()
+    }
+
     /// Asks it to stop, and waits until it has, with success.
     pub fn stop(mut self) {
         let id = self.child.id().to_string();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::super::device::NodeId;
+use super::super::press::{Buttons, Press};
 
 /// Command classes, by their numbers in the Z-Wave specification.
 pub(super) mod class {
@@ -16,6 +17,7 @@ pub(super) mod class {
     pub(in super::super) const COLOR_SWITCH: u16 = 51;
     pub(in super::super) const THERMOSTAT_MODE: u16 = 64;
     pub(in super::super) const THERMOSTAT_SETPOINT: u16 = 67;
+    pub(in super::super) const CENTRAL_SCENE: u16 = 91;
     pub(in super::super) const DOOR_LOCK: u16 = 98;
     pub(in super::super) const BARRIER_OPERATOR: u16 = 102;
     pub(in super::super) const WINDOW_COVERING: u16 = 106;
@@ -25,7 +27,7 @@ pub(super) mod class {
     pub(in super::super) const BATTERY: u16 = 128;
 
     /// Those that devices are made of; the rest, which is most of what a server tells, is not kept.
-    pub(super) const KEPT: [u16; 14] = [
+    pub(super) const KEPT: [u16; 15] = [
         BINARY_SWITCH,
         MULTILEVEL_SWITCH,
         BINARY_SENSOR,
@@ -34,6 +36,7 @@ pub(super) mod class {
         COLOR_SWITCH,
         THERMOSTAT_MODE,
         THERMOSTAT_SETPOINT,
+        CENTRAL_SCENE,
         DOOR_LOCK,
         BARRIER_OPERATOR,
         WINDOW_COVERING,
@@ -100,6 +103,8 @@ pub(super) struct Node {
     /// What the maker calls the endpoints.
     pub(super) endpoint_labels: BTreeMap<u16, String>,
     pub(super) values: BTreeMap<Key, Entry>,
+    /// What was pressed on each endpoint. A server tells it once, and never again.
+    pub(super) pressed: BTreeMap<u16, Buttons>,
 }
 
 impl Node {
@@ -125,6 +130,7 @@ impl Node {
             device_class: (class("generic"), class("specific")),
             endpoint_labels: labels.collect(),
             values: BTreeMap::new(),
+            pressed: BTreeMap::new(),
         };
         for value in state["values"].as_array().map_or(&[][..], Vec::as_slice) {
             if let Some(key) = Key::parse(value) {
@@ -133,6 +139,11 @@ impl Node {
             }
         }
         Some(node)
+    }
+
+    /// With what was pressed on it before its state was told anew.
+    pub(super) fn after(self, former: Option<&Self>) -> Self {
+        Self { pressed: former.map(|former| former.pressed.clone()).unwrap_or_default(), ..self }
     }
 
     /// Something happened to it, other than that its state is told anew.
@@ -161,10 +172,22 @@ impl Node {
                     self.describe(key, &arguments["metadata"]);
                 }
             }
+            "value notification" => self.notify(arguments),
             "sleep" => self.status = NodeStatus::Asleep,
             "dead" => self.status = NodeStatus::Dead,
             "wake up" | "alive" => self.status = NodeStatus::Awake,
             _ => {}
+        }
+    }
+
+    /// Somebody pressed a button: its scene is told, and is no value that lasts.
+    fn notify(&mut self, told: &Value) {
+        let Some(key) = Key::parse(told).filter(Key::is_scene) else { return };
+        let button = key.property_key.parse().ok();
+        let press = told["value"].as_u64().and_then(Press::of_attribute);
+        if let (Some(button), Some(press)) = (button, press) {
+            let buttons = self.pressed.entry(key.endpoint).or_default();
+            *buttons = buttons.pressed(button, press);
         }
     }
 
@@ -214,6 +237,11 @@ impl Node {
 }
 
 impl Key {
+    /// Whether it is that of a button.
+    pub(super) fn is_scene(&self) -> bool {
+        self.class == class::CENTRAL_SCENE && self.property == "scene"
+    }
+
     /// Reads which value is meant. None if it is not one that is kept.
     fn parse(value: &Value) -> Option<Self> {
         let class = u16::try_from(value["commandClass"].as_u64()?).ok()?;

@@ -130,18 +130,19 @@ impl Shared {
     /// A session has begun, and the server told all it knows. Returns how many devices that are.
     pub(super) fn begin(&self, dump: &Value) -> usize {
         let mut state = self.state();
-        let former: BTreeMap<String, Option<i64>> = state
-            .nodes
+        let former = std::mem::take(&mut state.nodes);
+        let changed: BTreeMap<&str, Option<i64>> = former
             .values()
             .flat_map(|known| &known.devices)
-            .map(|device| (device.id.clone(), device.changed))
+            .map(|device| (device.id.as_str(), device.changed))
             .collect();
-        state.nodes.clear();
         for told in dump["nodes"].as_array().map_or(&[][..], Vec::as_slice).iter().take(NODES) {
             let Some(node) = Node::parse(told) else { continue };
+            let before = former.get(&node.id).map(|known| &known.node);
+            let node = node.after(before);
             let mut devices = view::snapshots(&node);
             for device in &mut devices {
-                device.changed = former.get(&device.id).copied().flatten();
+                device.changed = changed.get(device.id.as_str()).copied().flatten();
             }
             state.nodes.insert(node.id, Known { node, devices });
         }
@@ -175,7 +176,7 @@ impl Shared {
             (Some("node"), Some("statistics updated")) => {}
             (Some("node"), Some("ready")) => {
                 if let Some(node) = Node::parse(&event["nodeState"]) {
-                    self.update(node.id, |_| Some(node));
+                    self.update(node.id, |former| Some(node.after(former.as_ref())));
                 }
             }
             (Some("node"), Some(_)) => {

@@ -126,6 +126,50 @@ fn fahrenheit_stays_fahrenheit() {
     assert_eq!(error, "can be set from 50 to 86 °F, not to 20");
 }
 
+#[test]
+fn buttons_are_a_device_or_a_part_of_one() {
+    let scene = |key: &str| value(91, "scene", json!(key), Value::Null, json!({}));
+    let pressed = |node: &mut Node, key: &str, attribute: Value| {
+        let arguments = json!({ "commandClass": 91, "endpoint": 0, "property": "scene", "propertyKey": key, "value": attribute });
+        node.apply(&json!({ "event": "value notification", "args": arguments }));
+    };
+    let state = |node: &Node| Value::from(the_device(node).state());
+    let slow = value(91, "slowRefresh", Value::Null, json!(true), json!({}));
+    let battery = value(128, "level", Value::Null, json!(80), json!({}));
+    let mut remote = node(0x18, 0x01, &[scene("001"), scene("002"), slow.clone(), battery]);
+    assert_eq!((the_device(&remote).kind(), state(&remote)), ("button", json!({ "presses": 0 })));
+    assert_eq!(the_device(&remote).words(), "idle, not pressed yet");
+    let words = ["single", "release", "hold", "double", "triple", "quadruple", "quintuple"];
+    for (attribute, word) in words.iter().enumerate() {
+        pressed(&mut remote, "002", json!(attribute));
+        assert_eq!(state(&remote), json!({ "button": 2, "press": word, "presses": attribute + 1 }));
+    }
+    let text = resource::device(&the_device(&remote), &[], &[]);
+    assert!(text.contains(r#""kind":"button""#) && text.contains(r#""buttons":2"#), "{text}");
+    // What no button sends changes nothing.
+    let before = remote.clone();
+    for (key, attribute) in [("002", json!(7)), ("002", json!("0")), ("", json!(0)), ("x", json!(0))] {
+        pressed(&mut remote, key, attribute);
+    }
+    assert_eq!(remote, before);
+    // Told anew, as after an interview, it still counts on.
+    let mut told_anew = node(0x18, 0x01, &[scene("001")]).after(Some(&remote));
+    pressed(&mut told_anew, "001", json!(0));
+    assert_eq!(state(&told_anew), json!({ "button": 1, "press": "single", "presses": 8 }));
+    assert!(resource::device(&the_device(&node(0x18, 0x01, &[slow])), &[], &[]).contains("button"));
+
+    let dimmed = value(38, "currentValue", Value::Null, json!(40), json!({}));
+    let mut dimmer = node(0x11, 0x01, &[dimmed, scene("001"), scene("002")]);
+    pressed(&mut dimmer, "001", json!(3));
+    assert_eq!(
+        (the_device(&dimmer).kind(), the_device(&dimmer).words()),
+        ("dimmer", "on at level 40".into())
+    );
+    let expected = json!({ "on": true, "level": 40, "button": 1, "press": "double", "presses": 1 });
+    assert_eq!(state(&dimmer), expected);
+    assert!(the_device(&dimmer).status.takes(Command::Level(9)).is_ok());
+}
+
 /// The recorded house with parts replaced by others, ten thousand times.
 #[test]
 fn whatever_a_node_is_nothing_breaks_and_every_line_is_short() {

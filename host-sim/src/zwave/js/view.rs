@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::device::{FULL, Mode};
+use super::super::press::Buttons;
 use super::super::snapshot::{Barrier, Class, Climate, Presence, Reading, Snapshot, Status};
 use super::node::{Entry, Node, NodeStatus, class};
 
@@ -31,32 +32,38 @@ pub(super) fn snapshots(node: &Node) -> Vec<Snapshot> {
         return Vec::new();
     }
     let used: BTreeSet<u16> = node.values.keys().map(|key| key.endpoint).collect();
-    let mut found: Vec<(u16, Status, Vec<Reading>)> = used
+    let mut found: Vec<(u16, Status, Vec<Reading>, Option<Buttons>)> = used
         .into_iter()
-        .map(|endpoint| (endpoint, status(node, endpoint), readings(node, endpoint)))
-        .filter(|(_, status, readings)| *status != Status::Unknown || !readings.is_empty())
+        .map(|endpoint| {
+            let (readings, buttons) = (readings(node, endpoint), buttons(node, endpoint));
+            let status = match status(node, endpoint) {
+                Status::Unknown if !readings.is_empty() => Status::Sensor,
+                Status::Unknown if buttons.is_some() => Status::Button,
+                status => status,
+            };
+            (endpoint, status, readings, buttons)
+        })
+        .filter(|(_, status, ..)| *status != Status::Unknown)
         .collect();
     if found.is_empty() {
-        found.push((0, Status::Unknown, Vec::new()));
+        found.push((0, Status::Unknown, Vec::new(), None));
     }
     let is_one = found.len() == 1;
-    let snapshot = |(endpoint, status, readings): (u16, Status, Vec<Reading>)| {
-        let status = if status == Status::Unknown && !readings.is_empty() { Status::Sensor } else { status };
-        Snapshot {
-            id: format!("{}-{endpoint}", node.id),
-            node: node.id,
-            name: name(node, endpoint, is_one),
-            room: node.location.clone(),
-            status,
-            readings,
-            battery: percent(node.value(class::BATTERY, 0, "level", "")),
-            presence: match node.status {
-                NodeStatus::Asleep => Presence::Asleep,
-                NodeStatus::Dead => Presence::Dead,
-                NodeStatus::Awake => Presence::Awake,
-            },
-            changed: None,
-        }
+    let snapshot = |(endpoint, status, readings, buttons)| Snapshot {
+        id: format!("{}-{endpoint}", node.id),
+        node: node.id,
+        name: name(node, endpoint, is_one),
+        room: node.location.clone(),
+        status,
+        readings,
+        buttons,
+        battery: percent(node.value(class::BATTERY, 0, "level", "")),
+        presence: match node.status {
+            NodeStatus::Asleep => Presence::Asleep,
+            NodeStatus::Dead => Presence::Dead,
+            NodeStatus::Awake => Presence::Awake,
+        },
+        changed: None,
     };
     found.into_iter().map(snapshot).collect()
 }
@@ -237,6 +244,16 @@ fn binary(node: &Node, endpoint: u16) -> Option<Status> {
             Some(Status::Binary { class: *class, is_active })
         })
     })
+}
+
+/// The buttons of an endpoint that sends scenes, and what was pressed.
+fn buttons(node: &Node, endpoint: u16) -> Option<Buttons> {
+    if !node.has_class(class::CENTRAL_SCENE, endpoint) {
+        return None;
+    }
+    let scenes = node.of_class(class::CENTRAL_SCENE, endpoint).filter(|(key, _)| key.is_scene()).count();
+    let count = u16::try_from(scenes).ok().filter(|count| *count > 0);
+    Some(Buttons { count, ..node.pressed.get(&endpoint).copied().unwrap_or_default() })
 }
 
 /// What an endpoint measures.

@@ -115,7 +115,7 @@ async fn a_group_is_a_resource_that_says_what_it_can_do() {
             group["actions"].as_object().into_iter().flatten().map(|(action, _)| action.as_str()).collect();
         assert_eq!((&group["members"], actions.as_slice()), (&members, offered), "{id}");
     }
-    let mut listed = client.asks("resources/list", json!({ "cursor": "20-0" })).await;
+    let mut listed = client.asks("resources/list", json!({ "cursor": "22-0" })).await;
     let names: Vec<_> = listed["result"]["resources"]
         .as_array_mut()
         .expect("a list")

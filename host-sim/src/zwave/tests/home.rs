@@ -83,10 +83,11 @@ async fn each_tool_does_what_it_says() {
         (
             "list_devices",
             json!({ "room": "bedroom" }),
-            "Bedside Lamp is off\nBedroom Temperature is at 18.9 degrees",
+            "Bedside Lamp is off\nBedroom Temperature is at 18.9 degrees\nBedside Button is idle, not pressed yet",
         ),
         ("list_devices", json!({ "room": "bedroom", "kind": "lock" }), "There are no such devices"),
         ("list_devices", json!({ "kind": "lock" }), "Front Door is locked"),
+        ("list_devices", json!({ "kind": "button" }), "Bedside Button is idle, not pressed yet"),
         ("ping_node", json!({ "nodeId": 1 }), "Node 1 is this controller, and it is here"),
     ] {
         assert_eq!(client.hears(tool, arguments).await.as_deref(), Ok(words));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::client::{Client, switch};
-use crate::zwave::Home;
+use crate::zwave::{Home, Press};
 
 fn uri(id: &str) -> Value {
     json!({ "uri": format!("home://devices/{id}") })
@@ -48,7 +48,18 @@ async fn every_device_and_scene_is_a_resource() {
         assert_eq!((&device["id"], device["state"].is_object()), (&json!(id), true), "{device}");
         kinds.insert(device["kind"].as_str().expect("a kind").to_owned());
     }
-    let all = ["binary_sensor", "climate", "cover", "light", "lock", "scene", "sensor", "siren", "switch"];
+    let all = [
+        "binary_sensor",
+        "button",
+        "climate",
+        "cover",
+        "light",
+        "lock",
+        "scene",
+        "sensor",
+        "siren",
+        "switch",
+    ];
     assert_eq!(kinds, BTreeSet::from(all.map(Into::into)));
     assert_eq!(client.reads("99-0").await, Err(-32002));
     let lost = client.asks("resources/list", json!({ "cursor": "99-0" })).await;
@@ -161,6 +172,35 @@ async fn who_watches_a_device_is_told_and_nobody_else() {
     assert_eq!(client.rest().await, [[0; 0]; 0], "told although it does not watch");
     assert_eq!(other.rest().await, [[0; 0]; 0], "told although it never asked");
     assert!(home.press("Kitchen Temperature").is_none() && home.press("nobody").is_none());
+}
+
+/// The same press twice in a row leaves all but the count as it was, and both are told.
+#[tokio::test(start_paused = true)]
+async fn every_press_of_a_button_is_told() {
+    let home = Home::default();
+    let mut client = Client::greeted(&home).await;
+    let button = client.reads("22-0").await.expect("a button");
+    let expected = json!({
+        "id": "22-0", "name": "Bedside Button", "room": "Bedroom", "kind": "button", "available": true,
+        "state": { "presses": 0 }, "buttons": 4, "battery": 81,
+    });
+    assert_eq!(button, expected);
+    client.asks("resources/subscribe", uri("22-0")).await;
+    let presses = [(2, Press::Double), (2, Press::Double), (4, Press::Hold), (4, Press::Release)];
+    for (count, (number, press)) in (1..).zip(presses) {
+        home.press_button("Bedside Button", number, press).expect("a button");
+        assert_eq!(client.notice().await.1, "home://devices/22-0");
+        let state = client.reads("22-0").await.expect("a button")["state"].clone();
+        assert_eq!(state, json!({ "button": number, "press": press.word(), "presses": count }));
+    }
+    home.press("Bedside Button").expect("a button");
+    assert_eq!(client.notice().await.1, "home://devices/22-0");
+    assert_eq!(client.reads("22-0").await.expect("a button")["state"]["press"], "single");
+    let refused = client.hears("control_zwave_device", json!({ "deviceName": "22-0", "action": "on" })).await;
+    assert_eq!(refused, Err("Bedside Button is a button and cannot be controlled".into()));
+    for (name, number) in [("Bedside Button", 5), ("Bedside Button", 0), ("Switch One", 1), ("nobody", 1)] {
+        assert!(home.press_button(name, number, Press::Single).is_none(), "{name} {number}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,66 @@
+//! A hub with a simulated home and the demo model, at a real broker.
+
+use std::thread::JoinHandle;
+
+use host_sim::network::Network;
+use host_sim::options::Llm;
+use host_sim::relay::{Models, Settings};
+use host_sim::zwave::Home;
+use serde_json::{Value, json};
+use support::mosquitto::Mosquitto;
+use tokio::sync::oneshot;
+use world::{Setup, in_real_time};
+
+/// The hub's id.
+pub(crate) const HUB: &str = "desk";
+
+/// A hub in a thread of its own. Its power is cut when it is dropped.
+pub(crate) struct House {
+    pub(crate) home: Home,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl House {
+    pub(crate) fn start(broker: &Mosquitto) -> Self {
+        let (home, port) = (Home::default(), broker.port);
+        let (stop, stopped) = oneshot::channel();
+        let own = home.clone();
+        let thread = std::thread::spawn(move || {
+            let mut relay = Settings::in_memory(Models::demo());
+            (relay.broker.host, relay.broker.port) = ("127.0.0.1".into(), port);
+            let setup = Setup::new().network(Network::Tcp).home(&own).relay(relay).hub(|hub| {
+                hub.hub_id = HUB.into();
+                hub.rule = Llm::Demo.rule();
+                (hub.broker.host, hub.broker.port) = ("127.0.0.1".into(), port);
+            });
+            in_real_time(setup.tell(async |_| drop(stopped.await)));
+        });
+        Self { home, stop: Some(stop), thread: Some(thread) }
+    }
+
+    /// The state of a device in words.
+    pub(crate) fn stands(&self, name: &str) -> String {
+        self.home.device(name).expect(name).state.to_string()
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        let _ = self.stop.take().map(|stop| stop.send(()));
+        let ended = self.thread.take().map(JoinHandle::join);
+        if let Some(Err(_)) = ended
+            && !std::thread::panicking()
+        {
+            panic!("the hub's thread has panicked");
+        }
+    }
+}
+
+/// Changes a setting of the hub.
+pub(crate) fn set(broker: &Mosquitto, key: &str, value: &str) {
+    let request = json!({ "key": key, "value": value }).to_string();
+    let reply = broker.ask(&format!("hearthwave/{HUB}/request/config/set"), request.as_bytes());
+    let reply: Value = serde_json::from_str(&reply).expect("JSON");
+    assert_eq!(reply["success"], true, "{key}={value}: {reply}");
+}
