@@ -43,7 +43,8 @@ pub async fn ask(
 ) -> Result<Vec<u8>, NoAnswer> {
     connected(network, settings, patience, async |connection, client_id| {
         let availability = topic(settings, "availability");
-        let reply = format!("{client_id}/reply");
+        // Among the hub's topics, where a login of the hub's own may read, too.
+        let reply = topic(settings, &format!("reply/{client_id}"));
         subscribe(connection, &[&availability, &reply]).await?;
         receive(connection, |message| message.topic() == availability && message.payload() == b"online")
             .await?;
@@ -144,8 +145,8 @@ fn topic(settings: &Settings, name: &str) -> String {
     format!("hearthwave/{}/{name}", settings.hub_id)
 }
 
-/// Connects to the broker and calls `act` with the connection and its client id.
-async fn connected<T>(
+/// Connects to the broker of `settings` and calls `act` with the connection and its client id.
+pub async fn connected<T>(
     mut network: Network,
     settings: &Settings,
     patience: Duration,
@@ -176,7 +177,11 @@ async fn connected<T>(
     })
 }
 
-async fn subscribe<IO: Io>(connection: &mut Connection<'_, '_, IO>, topics: &[&str]) -> Result<(), NoAnswer> {
+/// Subscribes, and does not wait for the broker's answer.
+pub async fn subscribe<IO: Io>(
+    connection: &mut Connection<'_, '_, IO>,
+    topics: &[&str],
+) -> Result<(), NoAnswer> {
     let options = SubscriptionOptions::default().maximum_qos(QoS::AtLeastOnce);
     let filters: Vec<_> = topics.iter().map(|topic| TopicFilter::new(topic).options(options)).collect();
     connection.subscribe(&filters, &[]).await.map_err(broken)?;
@@ -196,13 +201,15 @@ async fn receive<IO: Io>(
     }
 }
 
-fn broken<E: embedded_io_async::Error>(error: Error<E>) -> NoAnswer {
+/// The connection broke.
+pub fn broken<E: embedded_io_async::Error>(error: Error<E>) -> NoAnswer {
     NoAnswer(match error {
         Error::Transport(error) => format!("the connection to the broker broke: {:?}", error.kind()),
         other => format!("the connection to the broker broke: {other}"),
     })
 }
 
-fn no_answer(error: impl std::fmt::Display) -> NoAnswer {
+/// Something else went wrong.
+pub fn no_answer(error: impl std::fmt::Display) -> NoAnswer {
     NoAnswer(error.to_string())
 }

@@ -17,6 +17,7 @@ pub mod relay;
 pub mod tls;
 pub mod tty;
 pub mod udp;
+pub mod voice;
 pub mod wifi;
 pub mod zwave;
 

@@ -4,6 +4,7 @@ mod console;
 mod limits;
 mod scenarios;
 mod settings;
+mod topics;
 
 use std::path::Path;
 

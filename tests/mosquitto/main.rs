@@ -1,5 +1,9 @@
 //! The hub on the desktop with the broker that people run, asked with the programs that people use.
 
+mod guarded;
+mod house;
+mod roles;
+
 use std::time::Duration;
 
 use host_sim::network::Network;
@@ -8,8 +12,11 @@ use serde_json::{Value, json};
 use support::log::{assert_logged, assert_not_logged};
 use support::mosquitto::Mosquitto;
 use support::person::assert_refused;
+use support::server::{Act, Server};
 use support::wait_for;
 use tokio::sync::oneshot;
+use world::flood::{REQUESTS, flood};
+use world::model::stop;
 use world::{Setup, in_real_time};
 
 const CALL: &str = "hearthwave/desk/request/tool/call";
@@ -76,6 +83,20 @@ fn the_hub_logs_in() {
     let _desk = HubThread::start(broker.port, Some(("hub", "secret")));
     assert_eq!(broker.next_message("hearthwave/desk/availability"), "online");
     broker.echo("desk", "inside");
+}
+
+#[test]
+#[ignore = "needs mosquitto; ./tests/run runs it"]
+fn a_flood_through_mosquitto_gets_answers_and_leaves_the_hub_well() {
+    let broker = Mosquitto::start_with(None, "set_tcp_nodelay true");
+    let server = Server::always(Act::ok(&stop("Hello.").to_string()));
+    let mut relay = world::relay::settings(&server);
+    (relay.broker.host, relay.broker.port) = ("localhost".into(), broker.port);
+    in_real_time(desk(broker.port, None).relay(relay).tell(async |world| {
+        let mut mallory = world.person("mallory").await;
+        flood(&mut mallory, "reply/flood", REQUESTS / 100).await;
+        assert_eq!(world.dials(), 1, "the hub kept its connection");
+    }));
 }
 
 #[test]

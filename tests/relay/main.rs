@@ -9,3 +9,4 @@ mod scene;
 mod search;
 mod sharing;
 mod trouble;
+mod voice;

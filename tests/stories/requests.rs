@@ -101,6 +101,12 @@ fn a_way_back_that_cannot_be_gone_is_refused_where_the_caller_can_hear_it() {
         (long.as_str(), None, usual, "at most 128"),
         (long.as_str(), Some(&[7; 65]), usual, "at most 128"),
         ("reply/x", Some(&[7; 65]), "reply/x", "at most 64 bytes are possible, so this reply has none"),
+        // On these the hub speaks for itself: whoever may not must not do it through the hub.
+        ("hearthwave/story/request/approve", None, usual, "The Response Topic is the hub's own"),
+        ("hearthwave/story/device/5-0", None, usual, "The Response Topic is the hub's own"),
+        ("hearthwave/story", None, usual, "The Response Topic is the hub's own"),
+        ("homeassistant/device/story/config", None, usual, "The Response Topic is the hub's own"),
+        ("hearthwave/story/speech", Some(&[7; 65]), usual, "at most 64 bytes"),
     ];
     story(async |world| {
         let mut person = world.person("mallory").await;
@@ -116,6 +122,13 @@ fn a_way_back_that_cannot_be_gone_is_refused_where_the_caller_can_hear_it() {
             assert_refused(&reply.json(), "invalid_request", words);
             assert_eq!(reply.json()["transaction"], "t");
             person.gets_an_echo().await;
+        }
+        for place in
+            ["hearthwave/story/reply/ann/1", "hearthwave/story/response/mine", "hearthwave/story2/speech"]
+        {
+            let mut other = world.client("ann", &[place]).await;
+            other.publish(other.request("tool/call", br#"{"name":"echo"}"#).reply_to(place));
+            assert_eq!(other.hears_at(place).await.json()["success"], true);
         }
         assert_eq!(world.dials(), 1, "the hub lost its connection over it");
     });

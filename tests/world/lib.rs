@@ -4,6 +4,7 @@
 //! [`story`] opens one with a controller that the test plays by hand. [`Setup`] opens others.
 
 mod erase;
+pub mod flood;
 mod lan;
 pub mod model;
 pub mod relay;

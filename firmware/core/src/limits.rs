@@ -368,6 +368,15 @@ pub const NOTICE: usize = 512;
 /// Notices that wait to be published.
 pub const NOTICES: usize = 4;
 
+/// Notices that may come one right after the other. More than that is a storm.
+pub const NOTICE_BURST: u8 = 10;
+
+/// In a storm, between two notices.
+pub const NOTICE_PAUSE: Duration = Duration::from_secs(6);
+
+/// Until people are told again that the broker denies something to the hub.
+pub const DENIAL_PAUSE: Duration = Duration::from_secs(600);
+
 /// The largest erase page of the flash. The store works in a buffer of this size.
 pub const FLASH_PAGE: usize = 4096;
 

@@ -1,6 +1,7 @@
-//! Notices on the topic `log`: the few things that people should know, not the whole log.
+//! Notices on the topic `log`: the few things that people should know, not the whole log. In a storm of them most are left
+//! out and counted, so that whoever causes it can neither fill the topic nor hide what came before.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use core::fmt;
 
 use embassy_sync::blocking_mutex::Mutex;
@@ -65,17 +66,37 @@ impl Notice {
 /// Notices that wait to be published, and the last ones as text. A hub that is offline for long keeps the newest.
 pub struct Notices {
     waiting: Queue<Notice, { limits::NOTICES }>,
+    allowance: Cell<Allowance>,
     recent: Mutex<NoopRawMutex, RefCell<Recent>>,
 }
 
 impl Notices {
     /// None.
     pub const fn new() -> Self {
-        Self { waiting: Queue::new(), recent: Mutex::new(RefCell::new(Recent::new())) }
+        Self {
+            waiting: Queue::new(),
+            allowance: Cell::new(Allowance::new()),
+            recent: Mutex::new(RefCell::new(Recent::new())),
+        }
     }
 
-    /// Adds a notice, to be published. A full queue evicts its oldest.
+    /// Adds a notice, to be published, unless there are too many. A full queue evicts its oldest.
     pub fn push(&self, notice: Notice) {
+        let mut allowance = self.allowance.get();
+        let left_out = allowance.take(Instant::now().as_secs());
+        self.allowance.set(allowance);
+        match left_out {
+            None => return,
+            Some(0) => {}
+            Some(count) => {
+                let words = format_args!("{count} notices were left out: too many at once.");
+                self.add(Notice::new(Level::Warning, words));
+            }
+        }
+        self.add(notice);
+    }
+
+    fn add(&self, notice: Notice) {
         self.note(notice.level, format_args!("{}", notice.text));
         self.waiting.push(notice);
     }
@@ -90,9 +111,9 @@ impl Notices {
         self.waiting.pop()
     }
 
-    /// How many were evicted before they could be published.
-    pub fn evicted(&self) -> u32 {
-        self.waiting.evicted()
+    /// How many were evicted before they could be published, or left out in a storm that lasts.
+    pub fn dropped(&self) -> u32 {
+        self.waiting.evicted().saturating_add(self.allowance.get().left_out.into())
     }
 
     /// Waits until there is one to publish.
@@ -103,6 +124,7 @@ impl Notices {
     /// Drops everything.
     pub fn clear(&self) {
         self.waiting.clear();
+        self.allowance.set(Allowance::new());
         self.recent.lock(|recent| *recent.borrow_mut() = Recent::new());
     }
 
@@ -113,6 +135,39 @@ impl Notices {
             look(&recent.lines);
             recent.dropped
         })
+    }
+}
+
+/// How many notices may come now. All zeros when new.
+#[derive(Clone, Copy)]
+struct Allowance {
+    /// Notices of late, one less after each pause.
+    used: u8,
+    /// Left out since the last one.
+    left_out: u16,
+    /// The second in which `used` was right.
+    second: u32,
+}
+
+impl Allowance {
+    const fn new() -> Self {
+        Self { used: 0, left_out: 0, second: 0 }
+    }
+
+    /// Allows a notice, and returns how many were left out before it; `None` if it is left out, too.
+    fn take(&mut self, second: u64) -> Option<u16> {
+        // After 136 years the allowance stays what it is.
+        let second = u32::try_from(second).unwrap_or(u32::MAX);
+        let pause = limits::NOTICE_PAUSE.as_secs() as u32;
+        let pauses = second.saturating_sub(self.second) / pause;
+        self.used = self.used.saturating_sub(u8::try_from(pauses).unwrap_or(u8::MAX));
+        self.second = if self.used == 0 { second } else { self.second.saturating_add(pauses * pause) };
+        if self.used >= limits::NOTICE_BURST {
+            self.left_out = self.left_out.saturating_add(1);
+            return None;
+        }
+        self.used += 1;
+        Some(core::mem::take(&mut self.left_out))
     }
 }
 
@@ -143,7 +198,29 @@ impl Recent {
 
 #[cfg(test)]
 mod tests {
-    use super::{Level, Recent};
+    use super::{Allowance, Level, Recent};
+    use crate::limits;
+
+    #[test]
+    fn a_storm_passes_a_burst_and_then_one_after_each_pause() {
+        let (burst, pause) = (u64::from(limits::NOTICE_BURST), limits::NOTICE_PAUSE.as_secs());
+        let mut allowance = Allowance::new();
+        let start = 1_000_003;
+        let passed = |allowance: &mut Allowance, from: u64, seconds: u64| {
+            let tries = (from..from + seconds).flat_map(|second| [second; 50]);
+            let taken: std::vec::Vec<_> = tries.filter_map(|second| allowance.take(second)).collect();
+            (taken.len() as u64, taken.iter().map(|count| u64::from(*count)).sum::<u64>())
+        };
+        // In an hour of fifty a second, each that did not pass is counted.
+        let (count, left_out) = passed(&mut allowance, start, 3600);
+        assert_eq!(count, burst + 3599 / pause);
+        assert_eq!(count + left_out + u64::from(allowance.left_out), 3600 * 50);
+        // An hour later there may be a burst again.
+        assert_eq!(passed(&mut allowance, start + 7200, 1).0, burst);
+        // One in each pause passes for ever.
+        let mut allowance = Allowance::new();
+        assert!((0..1000).all(|number| allowance.take(start + number * pause) == Some(0)));
+    }
 
     #[test]
     fn the_newest_are_kept_as_lines_and_the_others_counted() {

@@ -1,16 +1,19 @@
 //! The command line of `cargo relay`.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 
 use lexopt::prelude::*;
 
 use super::{Parsed, login, read, value};
 use crate::network::{BrokerUrl, Ca};
 use crate::relay::{Endpoint, Model, Models, Provider, ProviderExt as _, SearchUrl, Settings};
+use crate::voice;
 
 const HELP: &str = "\
 The bridge between Hearthwave hubs and language models: takes their requests from an MQTT broker, adds the key, asks the
-service, and answers. Any number of relays share the work.
+service, and answers. Any number of relays share the work. With --wyoming it is also, or only, the bridge from the voice
+assistants of Home Assistant to a hub.
 
 Usage: cargo relay [OPTIONS]
 
@@ -23,6 +26,10 @@ Usage: cargo relay [OPTIONS]
   --url [PROVIDER=]URL where that provider is, if not at its usual address: a compatible server, with or without the path
   --search-url URL     who searches the web for the hubs, with {query} where the words go and answers as SearXNG's in
                        JSON: 'http://127.0.0.1:8888/search?format=json&q={query}'
+  --wyoming ADDR       lets voice assistants speak to a hub: where to listen for Home Assistant, [HOST:]PORT. Needs no
+                       provider. Without a host, only programs on this machine get in. With one, such as 0.0.0.0:10900,
+                       anyone on the network can speak to the home; it is announced there
+  --hub ID             the hub that voice assistants speak to; the only one at the broker without it
   --client-id ID       the relay's name at the broker; no two relays may have the same (a new one each time)
   --help               this text
   --version            the version
@@ -33,6 +40,18 @@ The log goes to stderr, a line for each request; RUST_LOG=debug shows more of it
 /// What minimq has room for.
 const CLIENT_ID: usize = 64;
 
+/// At the end of the voice service's name at the broker.
+const VOICE: &str = "-voice";
+
+/// What a relay is started with.
+#[derive(Debug)]
+pub struct Options {
+    /// The relay; without models it has nothing to do.
+    pub relay: Settings,
+    /// The voice service and where it listens, if it is wanted.
+    pub voice: Option<(voice::Settings, SocketAddr)>,
+}
+
 /// An address for one provider, or for the only one.
 type GivenUrl = (Option<Provider>, String);
 
@@ -40,7 +59,7 @@ type GivenUrl = (Option<Provider>, String);
 pub fn parse(
     arguments: impl IntoIterator<Item = OsString>,
     variable: impl Fn(&str) -> Option<String>,
-) -> Result<Parsed<Settings>, lexopt::Error> {
+) -> Result<Parsed<Options>, lexopt::Error> {
     let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
     let mut settings = Settings::in_memory(Models::default());
     settings.broker.host = "127.0.0.1".into();
@@ -48,6 +67,7 @@ pub fn parse(
     let mut has_demo = false;
     let mut ca = None;
     let mut urls: Vec<GivenUrl> = Vec::new();
+    let (mut wyoming, mut hub) = (None, None);
     let text = read(arguments, HELP, |name, parser| {
         match name {
             "broker" => settings.broker = value(parser, name, BrokerUrl::parse)?,
@@ -58,6 +78,8 @@ pub fn parse(
             },
             "url" => urls.push(given_url(&parser.value()?.string()?)),
             "search-url" => settings.search = Some(value(parser, name, SearchUrl::new)?),
+            "wyoming" => wyoming = Some(value(parser, name, voice::parse_address)?),
+            "hub" => hub = Some(value(parser, name, checked_hub)?),
             "client-id" => settings.client_id = parser.value()?.parse_with(checked_client_id)?,
             _ => return Ok(false),
         }
@@ -68,8 +90,16 @@ pub fn parse(
     }
     settings.broker.trust(ca)?;
     settings.broker.login = settings.broker.login.or_else(|| login(variable));
-    settings.models = models(providers, has_demo, urls, variable)?;
-    Ok(Parsed::Run(settings))
+    if hub.is_some() && wyoming.is_none() {
+        return Err("--hub is for --wyoming; models are asked for all hubs".into());
+    }
+    settings.models = models(providers, has_demo, urls, variable, wyoming.is_some())?;
+    let voice = wyoming.map(|address| {
+        let client_id = format!("{}{VOICE}", settings.client_id);
+        let broker = settings.broker.clone();
+        (voice::Settings { broker, client_id, hub, seed: settings.seed }, address)
+    });
+    Ok(Parsed::Run(Options { relay: settings, voice }))
 }
 
 fn models(
@@ -77,6 +107,7 @@ fn models(
     has_demo: bool,
     mut urls: Vec<GivenUrl>,
     variable: impl Fn(&str) -> Option<String>,
+    may_be_none: bool,
 ) -> Result<Models, String> {
     if providers.is_empty() && !has_demo {
         let has_key =
@@ -84,7 +115,7 @@ fn models(
         providers.extend(Provider::ALL.into_iter().filter(has_key));
         providers.extend(urls.iter().filter_map(|(service, _)| *service));
     }
-    if providers.is_empty() && !has_demo {
+    if providers.is_empty() && !has_demo && !may_be_none {
         return Err("there is no model to ask: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use --provider ollama for an \
                     Ollama on this machine, or --provider demo to try it"
             .into());
@@ -130,9 +161,17 @@ fn given_url(text: &str) -> GivenUrl {
 }
 
 fn checked_client_id(text: &str) -> Result<String, String> {
+    const MOST: usize = CLIENT_ID - VOICE.len();
     match text.len() {
-        1..=CLIENT_ID => Ok(text.into()),
-        _ => Err(format!("a client id has 1 to {CLIENT_ID} bytes")),
+        1..=MOST => Ok(text.into()),
+        _ => Err(format!("a client id has 1 to {MOST} bytes")),
+    }
+}
+
+fn checked_hub(text: &str) -> Result<String, String> {
+    match text.is_empty() || text.contains(['/', '+', '#']) {
+        true => Err("it is the name of a hub, as in its topics".into()),
+        false => Ok(text.into()),
     }
 }
 
@@ -141,10 +180,14 @@ mod tests {
     use super::*;
 
     fn read(arguments: &[&str], environment: &[(&str, &str)]) -> Result<Settings, String> {
+        read_all(arguments, environment).map(|options| options.relay)
+    }
+
+    fn read_all(arguments: &[&str], environment: &[(&str, &str)]) -> Result<Options, String> {
         let environment: std::collections::HashMap<&str, &str> = environment.iter().copied().collect();
         let lookup = |name: &str| environment.get(name).map(ToString::to_string);
         match parse(arguments.iter().map(OsString::from), lookup) {
-            Ok(Parsed::Run(settings)) => Ok(settings),
+            Ok(Parsed::Run(options)) => Ok(options),
             Ok(Parsed::Print(text)) => Err(text),
             Err(error) => Err(error.to_string()),
         }
@@ -200,6 +243,30 @@ mod tests {
     }
 
     #[test]
+    fn voice_is_off_unless_asked_for_and_needs_no_model() {
+        assert!(read_all(&[], &KEYS).expect("right").voice.is_none());
+        for (address, listens_at) in [
+            ("10900", "127.0.0.1:10900"),
+            (":10900", "127.0.0.1:10900"),
+            ("localhost:10900", "127.0.0.1:10900"),
+            ("tcp://0.0.0.0:10900", "0.0.0.0:10900"),
+            ("[::1]:10900", "[::1]:10900"),
+        ] {
+            let options = read_all(&["--wyoming", address, "--client-id", "r1"], &[]).expect("right");
+            let (settings, listens) = options.voice.expect("voice");
+            assert_eq!(listens.to_string(), listens_at);
+            assert_eq!((settings.client_id.as_str(), settings.hub), ("r1-voice", None));
+            assert_eq!(options.relay.models.iter().count(), 0);
+        }
+        let both = ["--wyoming", "1", "--hub", "attic", "--broker", "mqtt://me:pass@box"];
+        let options = read_all(&both, &KEYS).expect("right");
+        let (settings, _) = options.voice.expect("voice");
+        assert_eq!((settings.hub.as_deref(), settings.broker.host.as_str()), (Some("attic"), "box"));
+        assert_eq!(settings.broker.login, Some(("me".into(), "pass".into())));
+        assert_eq!(options.relay.models.iter().count(), 2);
+    }
+
+    #[test]
     fn wrong_arguments_are_named() {
         let long = "x".repeat(65);
         for (arguments, environment, part) in [
@@ -212,8 +279,14 @@ mod tests {
             (&["--provider", "ollama", "--url", "openai=http://h"], &KEYS, "add --provider openai"),
             (&["--url", "openai=h"], &[], "http://"),
             (&["--broker", "mqtts://me:s3cret@h"], &KEYS, "needs --ca"),
-            (&["--client-id", &long], &KEYS, "64"),
-            (&["--client-id", ""], &KEYS, "64"),
+            (&["--client-id", &long], &KEYS, "58"),
+            (&["--client-id", ""], &KEYS, "58"),
+            (&["--wyoming", "kitchen:10900"], &[], "an address of this machine"),
+            (&["--wyoming", "0.0.0.0"], &[], "a port"),
+            (&["--wyoming", "70000"], &[], "a port"),
+            (&["--wyoming", "1", "--hub", "a/b"], &[], "the name of a hub"),
+            (&["--hub", "attic"], &KEYS, "--hub is for --wyoming"),
+            (&["--wyoming", "1", "--provider", "anthropic"], &[], "anthropic needs a key"),
             (&["--search-url", "http://h"], &KEYS, "{query}"),
             (&["--frobnicate"], &KEYS, "frobnicate"),
             (&["stray"], &KEYS, "stray"),

@@ -13,6 +13,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::failure::{Failure, clean};
+use super::presence;
 use super::recent::{Identity, Recent, Seen};
 use super::request::{Delivery, INFO, ReplyTo, Request, SHARED};
 use super::work::{Done, Work};
@@ -55,12 +56,19 @@ pub(super) struct Jobs {
     sent: Vec<(Op, Reply)>,
     /// In the session as well, but the connection broke while they were sent.
     half_sent: VecDeque<Reply>,
+    /// What is told of this relay.
+    presence: String,
+    /// Whether that has to be told.
+    presence_is_due: bool,
 }
 
 impl Jobs {
-    pub(super) fn new(work: Arc<Work>) -> Self {
+    /// None yet. `presence` is what everybody is told while the relay is there.
+    pub(super) fn new(work: Arc<Work>, presence: String) -> Self {
         Self {
             work,
+            presence,
+            presence_is_due: true,
             unsubscribe_is_due: false,
             jobs: JoinSet::new(),
             pending: HashMap::new(),
@@ -84,8 +92,13 @@ impl Jobs {
         }
         // A session that is still there repeats them itself.
         self.half_sent.clear();
+        self.presence_is_due = true;
         loop {
             subscribe(connection).await?;
+            // Who reads that the relay is there may ask at once, so it listens first.
+            if self.presence_is_due && connection.is_subscribed() {
+                self.presence_is_due = matches!(tell(connection, &self.presence).await?, Sent::Later);
+            }
             if self.next(connection, stop.as_mut()).await? {
                 return Ok(());
             }
@@ -99,6 +112,8 @@ impl Jobs {
     ) -> Result<(), Lost> {
         log::info!("relay: stopping; requests in work: {}", self.jobs.len());
         self.unsubscribe_is_due = true;
+        // Another one that is there says so again.
+        tell(connection, presence::OFFLINE).await?;
         self.settle(connection, FINISH_WITHIN).await?;
         self.jobs.abort_all();
         let unanswered = self.pending.drain().map(|(_, pending)| pending.to);
@@ -154,6 +169,8 @@ impl Jobs {
 
     fn receive(&mut self, message: Delivery) {
         match message {
+            // Of another relay, which is gone.
+            Delivery::Presence(payload) => self.presence_is_due |= payload == presence::OFFLINE,
             Delivery::Info { hub, payload } => self.work.hubs.read_info(&hub, &payload),
             Delivery::Invalid(why) => log::warn!("relay: a message was dropped: it {why}"),
             Delivery::Request(request) => self.take(request),
@@ -249,5 +266,16 @@ async fn subscribe<IO: Io>(connection: &mut Connection<'_, '_, IO>) -> Result<()
     let info =
         SubscriptionOptions::default().maximum_qos(REQUEST_QOS).retain_behavior(RetainHandling::Immediately);
     let [models, search] = SHARED.map(|topic| TopicFilter::new(topic).options(requests));
-    connection.subscribe(&[TopicFilter::new(INFO).options(info), models, search]).await
+    let others =
+        SubscriptionOptions::default().retain_behavior(RetainHandling::Never).ignore_local_messages();
+    let others = TopicFilter::new(presence::TOPIC).options(others);
+    connection.subscribe(&[TopicFilter::new(INFO).options(info), models, search, others]).await
+}
+
+/// Tells everybody whether the relay is there.
+async fn tell<IO: Io>(connection: &mut Connection<'_, '_, IO>, presence: &str) -> Result<Sent, Lost> {
+    let mut payload = |buffer: &mut [u8]| copy(presence.as_bytes(), buffer);
+    let message = Publication::new(presence::TOPIC, Payload(&mut payload)).qos(QoS::AtLeastOnce);
+    let message = if connection.is_retaining() { message.retain() } else { message };
+    connection.publish(message).await
 }

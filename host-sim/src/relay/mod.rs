@@ -23,6 +23,7 @@ mod http;
 mod hubs;
 mod jobs;
 mod model;
+mod presence;
 mod provider;
 mod recent;
 mod request;

@@ -6,6 +6,8 @@ use hyper::body::Bytes;
 use minimq::{InboundPublish, Property};
 use tokio::time::Instant;
 
+use super::presence;
+
 /// What relays share: each message goes to one of them.
 pub(super) const SHARED: [&str; 2] =
     ["$share/relay/hearthwave/+/llm/request/+", "$share/relay/hearthwave/+/service/search/request"];
@@ -34,7 +36,9 @@ pub(super) enum Delivery {
         /// JSON, or empty if there is no such hub any more.
         payload: Bytes,
     },
-    /// Neither, and why.
+    /// What a relay told of itself, which may be this one. The broker tells it of one that is gone.
+    Presence(Bytes),
+    /// None of these, and why.
     Invalid(&'static str),
 }
 
@@ -85,6 +89,9 @@ impl Delivery {
             ["hearthwave", hub, "info"] => {
                 let payload = Bytes::copy_from_slice(message.payload());
                 return Self::Info { hub: hub.into(), payload };
+            }
+            _ if message.topic() == presence::TOPIC => {
+                return Self::Presence(Bytes::copy_from_slice(message.payload()));
             }
             ["hearthwave", hub, "llm", "request", service] => (hub, Destination::Model(service.into())),
             ["hearthwave", hub, "service", "search", "request"] => (hub, Destination::Search),

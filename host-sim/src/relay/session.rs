@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use hub_core::Dial;
 use hub_core::mqtt::{Client, Role};
-use minimq::{Buffers, ConfigBuilder, ConfigError};
+use minimq::{Buffers, ConfigBuilder, ConfigError, Will};
 
 use super::Settings;
 use super::jobs::Jobs;
+use super::presence;
 use super::work::Work;
 
 const ROLE: Role = Role {
@@ -32,7 +33,7 @@ const SESSION_EXPIRY: u32 = 15;
 
 /// Settings that no session can be made of: the client id is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unfit(ConfigError);
+pub struct Unfit(pub(crate) ConfigError);
 
 impl fmt::Display for Unfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,12 +63,14 @@ pub async fn run(
         .map_err(Unfit)?
         .keepalive_interval(KEEPALIVE)
         .session_expiry_interval(SESSION_EXPIRY)
-        .autodowngrade_qos();
+        .autodowngrade_qos()
+        .will(Will::new(presence::TOPIC, presence::OFFLINE.as_bytes(), &[]).map_err(Unfit)?.retained())
+        .map_err(Unfit)?;
     if let Some((user, password)) = &broker.login {
         config = config.auth(user, password.as_bytes()).map_err(Unfit)?;
     }
     let mut client = Client::new(config, ROLE, settings.seed);
-    let mut jobs = Jobs::new(Arc::new(Work::new(settings)));
+    let mut jobs = Jobs::new(Arc::new(Work::new(settings)), presence::online(&settings.models));
     loop {
         let broker = &settings.broker.destination();
         let lost = match tokio::select! {

@@ -2,13 +2,15 @@
 
 use std::cell::RefCell;
 use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use embedded_io_adapters::tokio_1::FromTokio;
 pub use minimq::QoS;
 use minimq::{
-    Buffers, ConfigBuilder, Connection, InboundPublish, Property, Publication, Session, SubscriptionOptions,
-    TopicFilter,
+    Buffers, ConfigBuilder, Connection, Error, InboundPublish, PeerError, Property, Publication, Session,
+    SubscriptionOptions, TopicFilter,
 };
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -17,7 +19,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use crate::log::log_text;
-use crate::result;
+use crate::{result, unique};
 
 /// Longer than anything in a story takes; in virtual time it costs nothing.
 pub const PATIENCE: Duration = Duration::from_secs(600);
@@ -34,6 +36,7 @@ pub struct Message {
     pub topic: String,
     pub payload: Vec<u8>,
     pub retained: bool,
+    pub qos: QoS,
     pub correlation: Option<Vec<u8>>,
     pub response: Option<String>,
 }
@@ -44,6 +47,7 @@ impl From<InboundPublish<'_>> for Message {
             topic: message.topic().into(),
             payload: message.payload().into(),
             retained: message.retained(),
+            qos: message.qos(),
             correlation: message.correlation_data().map(Into::into),
             response: message.response_topic().map(Into::into),
         }
@@ -114,6 +118,10 @@ pub struct Client {
     /// The hub that it talks to, as in topics.
     pub(crate) hub: String,
     pub(crate) id: String,
+    /// Where it wants replies.
+    pub(crate) reply_topic: String,
+    /// Messages that the broker did not take.
+    refused: Arc<AtomicUsize>,
     outbox: mpsc::UnboundedSender<Publish>,
     inbox: mpsc::UnboundedReceiver<Message>,
     /// Where replies to calls of tools come: their topics, with the Correlation Data.
@@ -150,15 +158,52 @@ impl Client {
         id: &str,
         filters: &[&str],
     ) -> Self {
+        Self::connect_by(stream, hub, id, None, filters).await
+    }
+
+    /// The same with a login, which wants replies where it may read them at a broker with access rules.
+    pub async fn log_in(
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        hub: &str,
+        (user, password): (&str, &str),
+        filters: &[&str],
+    ) -> Self {
+        let id = unique(user);
+        let login = Some((user.to_owned(), password.to_owned()));
+        let mut client = Self::connect_by(stream, hub, &id, login, filters).await;
+        client.wants_replies_of(user);
+        client
+    }
+
+    async fn connect_by(
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        hub: &str,
+        id: &str,
+        login: Option<(String, String)>,
+        filters: &[&str],
+    ) -> Self {
         let (outbox, outgoing) = mpsc::unbounded_channel();
         let (received, inbox) = mpsc::unbounded_channel();
         let (ready, is_ready) = oneshot::channel();
         let filters = filters.iter().map(|filter| filter.to_string()).collect();
-        let (io, name) = (FromTokio::new(Box::new(stream) as Box<dyn Stream>), id.to_owned());
-        let task = tokio::spawn(run(io, name, filters, outgoing, received, ready));
+        let io = FromTokio::new(Box::new(stream) as Box<dyn Stream>);
+        let refused = Arc::new(AtomicUsize::new(0));
+        let session = Settings { id: id.to_owned(), login, filters, refused: refused.clone() };
+        let task = tokio::spawn(run(io, session, outgoing, received, ready));
         is_ready.await.expect("the broker lets the client in");
         let (called, kept) = (RefCell::default(), VecDeque::new());
-        Self { hub: hub.into(), id: id.into(), outbox, inbox, called, kept, task }
+        let (hub, reply_topic, id) = (hub.into(), format!("reply/{id}"), id.into());
+        Self { hub, id, reply_topic, refused, outbox, inbox, called, kept, task }
+    }
+
+    /// From now on, it asks for replies where `user` may read them at a broker with access rules.
+    pub fn wants_replies_of(&mut self, user: &str) {
+        self.reply_topic = format!("hearthwave/{}/reply/{user}/1", self.hub);
+    }
+
+    /// How many messages the broker did not take.
+    pub fn refused(&self) -> usize {
+        self.refused.load(Ordering::Relaxed)
     }
 
     /// Queues a message to publish.
@@ -217,18 +262,29 @@ impl Client {
     }
 }
 
+/// What a client's session is made of.
+struct Settings {
+    id: String,
+    login: Option<(String, String)>,
+    filters: Vec<String>,
+    refused: Arc<AtomicUsize>,
+}
+
 /// Runs the client's session until the client is dropped or the broker is gone.
 async fn run(
     io: Io,
-    id: String,
-    filters: Vec<String>,
+    settings: Settings,
     mut outgoing: mpsc::UnboundedReceiver<Publish>,
     received: mpsc::UnboundedSender<Message>,
     ready: oneshot::Sender<()>,
 ) {
     let (mut receive, mut send) = (vec![0; PACKET], vec![0; 2 * PACKET]);
-    let config =
+    let Settings { id, login, filters, refused } = settings;
+    let mut config =
         ConfigBuilder::new(Buffers::new(&mut receive, &mut send)).client_id(&id).expect("a short id");
+    if let Some((user, password)) = &login {
+        config = config.auth(user, password.as_bytes()).expect("a short login");
+    }
     let mut session = Session::new(config);
     let mut connection = session.connect(io).await.expect("the broker lets the client in");
     let options = SubscriptionOptions::default().maximum_qos(QoS::ExactlyOnce).retain_as_published();
@@ -247,13 +303,17 @@ async fn run(
             biased;
             message = connection.recv() => match message {
                 Ok(message) => deliver(message),
+                Err(Error::Peer(PeerError::Rejected(_))) => drop(refused.fetch_add(1, Ordering::Relaxed)),
                 Err(_) => return,
             },
             message = outgoing.recv() => {
                 let Some(message) = message else { return };
                 while !connection.can_publish(message.qos) {
-                    let Ok(message) = connection.poll().await else { return };
-                    message.map(deliver);
+                    match connection.poll().await {
+                        Ok(message) => drop(message.map(deliver)),
+                        Err(Error::Peer(PeerError::Rejected(_))) => drop(refused.fetch_add(1, Ordering::Relaxed)),
+                        Err(_) => return,
+                    }
                 }
                 publish(&mut connection, &message).await;
             }

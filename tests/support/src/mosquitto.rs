@@ -75,6 +75,19 @@ impl Mosquitto {
 
     /// With the lines that are made of its folder and its port for TLS.
     fn start_by(login: Option<Login>, further: impl Fn(&Path, u16) -> String) -> Self {
+        Self::start_configured(login, |folder, port, tls_port| {
+            configuration(folder, port, login, &further(folder, tls_port))
+        })
+    }
+
+    /// With the configuration that `configure` makes for its folder and its only port, where it speaks TLS.
+    pub fn start_made(configure: impl Fn(&Path, u16) -> String) -> Self {
+        let mut mosquitto = Self::start_configured(None, |folder, port, _| configure(folder, port));
+        mosquitto.tls_port = mosquitto.port;
+        mosquitto
+    }
+
+    fn start_configured(login: Option<Login>, configure: impl Fn(&Path, u16, u16) -> String) -> Self {
         // Somebody else may take a port between its choice and its use.
         for _ in 0..5 {
             let listeners = [(); 2].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port"));
@@ -82,7 +95,9 @@ impl Mosquitto {
                 listeners.each_ref().map(|listener| listener.local_addr().expect("its number").port());
             drop(listeners);
             let folder = Folder::new("hearthwave-mosquitto");
-            configure(&folder.0, port, login, &further(&folder.0, tls_port));
+            // Started by root, mosquitto would become another user, who may not read the passwords.
+            let text = format!("user root\n{}\n", configure(&folder.0, port, tls_port));
+            fs::write(folder.0.join("mosquitto.conf"), text).expect("a configuration");
             let mut mosquitto = Self { port, tls_port, login, process: None, folder };
             if mosquitto.run() {
                 return mosquitto;
@@ -132,6 +147,11 @@ impl Mosquitto {
         lives
     }
 
+    /// Where its files are.
+    pub fn folder(&self) -> &Path {
+        &self.folder.0
+    }
+
     /// What it has logged.
     pub fn log(&self) -> String {
         fs::read_to_string(self.folder.0.join("log")).expect("a log")
@@ -159,9 +179,10 @@ impl Mosquitto {
 
     /// What is retained for `filter`, within a second.
     pub fn retained(&self, filter: &str) -> Vec<String> {
-        let output = self.client("mosquitto_sub").args(["--retained-only", "-W", "1", "-t", filter]);
+        let mut listening = self.client("mosquitto_sub");
+        listening.args(["--retained-only", "-W", "1", "-t", filter]);
         // It ends with an error: in time, and not after so many messages.
-        let output = output.stderr(Stdio::null()).output().expect("mosquitto_sub is installed");
+        let output = listening.stderr(Stdio::null()).output().expect("mosquitto_sub is installed");
         String::from_utf8(output.stdout).expect("text").lines().map(str::to_owned).collect()
     }
 
@@ -234,14 +255,12 @@ impl Drop for Mosquitto {
     }
 }
 
-fn configure(folder: &Path, port: u16, login: Option<Login>, further: &str) {
+fn configuration(folder: &Path, port: u16, login: Option<Login>, further: &str) -> String {
     let access = match login {
         Some(login) => format!("allow_anonymous false\npassword_file {}", passwords(folder, login).display()),
         None => "allow_anonymous true".into(),
     };
-    // Started by root, mosquitto would become another user, who may not read the passwords.
-    let text = format!("listener {port} 127.0.0.1\n{access}\nuser root\n{further}\n");
-    fs::write(folder.join("mosquitto.conf"), text).expect("a configuration");
+    format!("listener {port} 127.0.0.1\n{access}\n{further}\n")
 }
 
 fn passwords(folder: &Path, (user, password): Login) -> PathBuf {

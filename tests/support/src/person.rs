@@ -88,7 +88,7 @@ impl Client {
 
     /// Sends a request with a Response Topic, and returns the reply.
     pub async fn asks_with_response_topic(&mut self, name: &str, request: Value) -> Value {
-        let topic = format!("reply/{}", self.id);
+        let topic = self.reply_topic.clone();
         let correlation = unique("request");
         let request = self.request(name, request.to_string());
         self.publish(request.reply_to(&topic).correlation(correlation.as_bytes()));

@@ -10,6 +10,7 @@ use super::turn_settings::TurnSettings;
 use crate::json::{Value, Writer};
 use crate::limits;
 use crate::questions::Unanswered;
+use crate::text::spoken::{Spoken, Voice};
 use crate::text::{MARK, Measure, is_blank};
 
 /// The answer when the model still asks for calls after the last iteration.
@@ -27,6 +28,12 @@ const CUT: &str = "... [cut: the model reached its limit of tokens]";
 
 /// At the end of what the model said before it refused to go on.
 const REFUSED: &str = " [my language model refused to say more]";
+
+/// At the end of an answer that is too long to be said.
+const LONG: &str = "... The rest is too long to say.";
+
+/// What the person hears if nothing in an answer can be said, such as a smiling face.
+const WORDLESS: &str = "Okay.";
 
 /// How a turn ended. Displayed, it is what the person hears, after what was done if there is no answer.
 #[derive(Clone, Copy, Debug)]
@@ -211,34 +218,39 @@ struct Words<'a>(&'a Ending<'a>, &'a History);
 impl Display for Words<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(ending, history) = self;
-        ending.write_words(history, usize::MAX, f)
+        ending.write_words(history, Voice::None, usize::MAX, f)
     }
 }
 
 impl Ending<'_> {
     /// Writes what the person hears, in at most `room` bytes of a JSON string. If the model has no answer, what was done
     /// in the turn comes first: whoever hears only that something went wrong would order it again.
-    fn write_words(&self, history: &History, room: usize, out: &mut dyn Write) -> fmt::Result {
-        let report = Report(history);
+    fn write_words(&self, history: &History, voice: Voice, room: usize, out: &mut dyn Write) -> fmt::Result {
+        let words = Spoken { text: self, voice };
+        let report = Spoken { text: &Report(history), voice };
+        let mark = if voice == Voice::None { MARK } else { LONG };
         let lacks_answer = matches!(self, Self::OutOfIterations | Self::Failed(_));
         if !lacks_answer || is_blank(&report) {
-            return Measure::Escaped.write(self, room, out);
+            return Measure::Escaped.write_marked(&words, room, mark, out);
         }
         // These words are short, and never left out.
-        let own = Measure::Escaped.length(self).min(room);
-        if let Some(left) = (room - own).checked_sub(1).filter(|left| *left >= MARK.len()) {
-            Measure::Escaped.write(&report, left, out)?;
+        let own = Measure::Escaped.length(&words).min(room);
+        if let Some(left) = (room - own).checked_sub(1).filter(|left| *left >= mark.len()) {
+            Measure::Escaped.write_marked(&report, left, mark, out)?;
             out.write_char(' ')?;
         }
-        Measure::Escaped.write(self, own, out)
+        Measure::Escaped.write_marked(&words, own, mark, out)
     }
 
-    /// Writes what the person hears as the member `text`. `history` is that of the turn. What is too long is cut;
-    /// `reserved` bytes are left for the caller.
-    pub fn speak(&self, history: &History, reserved: usize, out: &mut Writer<'_>) {
+    /// Writes what the person hears as the member `text`, so that it can be said. `history` is that of the turn. What is
+    /// too long is cut; `reserved` bytes are left for the caller.
+    pub fn speak(&self, history: &History, voice: Voice, reserved: usize, out: &mut Writer<'_>) {
         let room = out.room().saturating_sub(reserved + 32);
         out.key("text");
-        out.string(|text| self.write_words(history, room, text));
+        out.string(|text| match is_blank(&Spoken { text: self, voice }) {
+            true => text.write_str(WORDLESS),
+            false => self.write_words(history, voice, room, text),
+        });
     }
 
     /// Writes the members of the reply into the open object: `content`, `service`, `model`, `tool_calls` and perhaps
@@ -270,7 +282,7 @@ impl Ending<'_> {
         let room = room / texts.iter().flatten().count().max(1);
         for name in texts.iter().flatten() {
             out.key(name);
-            out.string(|text| self.write_words(history, room, text));
+            out.string(|text| self.write_words(history, Voice::None, room, text));
         }
         if texts[1].is_some() {
             out.field("service", service);

@@ -34,19 +34,22 @@ impl Abilities {
     pub(super) fn read(actions: Value<'_>) -> Self {
         let mut this = Self::NONE;
         for (name, action) in actions.members() {
-            let Some(at) = ACTIONS.iter().position(|known| name == **known) else { continue };
+            let Some(at) = name.plain().and_then(|name| ACTIONS.iter().position(|known| *known == name))
+            else {
+                continue;
+            };
             this.actions |= 1 << at;
             let Some(value) = action.get("value") else { continue };
             match ACTIONS.get(at) {
                 Some(&("level" | "position" | "setpoint")) => {
-                    let bound = |key| value.get(key)?.as_f64().map(|bound| (bound * 10.0) as i16);
+                    let bound = |key| tenths(value.get(key)?.text());
                     // As percent, if it does not say.
                     this.bounds = (bound("minimum").unwrap_or(0), bound("maximum").unwrap_or(1000));
                 }
                 Some(&"mode") => {
                     let offered = value.get("enum").into_iter().flat_map(|list| list.items());
-                    for mode in offered.filter_map(|mode| mode.as_text()) {
-                        let at = MODES.iter().position(|known| mode == **known);
+                    for mode in offered.filter_map(|mode| mode.as_text()?.plain()) {
+                        let at = MODES.iter().position(|known| *known == mode);
                         this.modes |= at.map_or(0, |at| 1 << at);
                     }
                 }
@@ -78,6 +81,15 @@ impl Abilities {
         let modes = self.modes;
         MODES.into_iter().enumerate().filter(move |(at, _)| modes & 1 << at != 0).map(|(_, mode)| mode)
     }
+}
+
+/// A JSON number in tenths; what is finer is cut. `None` if it is none that a device has.
+fn tenths(number: &str) -> Option<i16> {
+    let (sign, digits) = number.strip_prefix('-').map_or((1, number), |digits| (-1, digits));
+    let (whole, rest) = digits.split_once('.').unwrap_or((digits, "0"));
+    let whole: i16 = whole.parse().ok()?;
+    let tenth = rest.get(..1)?.parse::<i16>().ok()?;
+    whole.checked_mul(10)?.checked_add(tenth)?.checked_mul(sign)
 }
 
 /// A number of tenths. Written as a decimal number.

@@ -14,6 +14,7 @@ use heapless::String;
 use crate::json::{Overflow, Value, Writer};
 use crate::limits;
 use crate::text::clip;
+use crate::text::spoken::{Spoken, Voice};
 use crate::tool::{Caller, Name};
 
 /// What became of an action that waits. The first is all zeros, as a new hub's memory is.
@@ -296,10 +297,8 @@ impl Approvals {
         let action = place.action.try_borrow().map_err(|_| Overflow)?;
         let mut writer = Writer::new(buffer);
         writer.object(|out| {
-            out.field(
-                "text",
-                format_args!("{}", Request { what: &action.what, can_use_pin: place.can_use_pin.get() }),
-            );
+            let request = Request { what: &action.what, can_use_pin: place.can_use_pin.get() };
+            out.field("text", format_args!("{}", Spoken { text: &request, voice: Voice::English }));
             out.field("conversation", action.conversation.as_str());
             if let Ok(satellite) = Value::parse(action.satellite.as_bytes()) {
                 out.field("satellite", satellite);

@@ -76,9 +76,7 @@ impl<'a> Device<'a> {
 
     /// What it measures: the members of its state that are numbers, without those that are set.
     pub fn readings(&self) -> impl Iterator<Item = Text<'a>> + use<'a> {
-        const OTHERS: [&str; 5] = ["level", "position", "setpoint", "button", "presses"];
-        let numbers = self.state().members().filter(|(_, value)| value.kind() == json::Kind::Number);
-        numbers.map(|(name, _)| name).filter(|name| OTHERS.iter().all(|other| name != *other))
+        readings_in(self.state())
     }
 
     /// A hash of what others have to be told again if it changes: everything but how the device stands.
@@ -87,9 +85,9 @@ impl<'a> Device<'a> {
         for text in [self.name, self.room, self.units, self.kind_word] {
             hash.add(text.as_bytes());
         }
-        self.readings().for_each(|name| hash.add(name.escaped().as_bytes()));
-        let class = self.state().get("class");
-        hash.add(class.map_or("", |class| class.text()).as_bytes());
+        let state = self.state();
+        readings_in(state).for_each(|name| hash.add(name.escaped().as_bytes()));
+        hash.add(state.get("class").map_or("", |class| class.text()).as_bytes());
         hash.add(&[self.kind as u8, u8::from(self.battery.is_some())]);
         hash.add(&self.abilities.to_bytes());
         hash.finish()
@@ -107,6 +105,13 @@ impl<'a> Device<'a> {
             out.field("battery", u32::from(battery));
         }
     }
+}
+
+/// What a device measures, by its state.
+fn readings_in<'a>(state: Value<'a>) -> impl Iterator<Item = Text<'a>> + use<'a> {
+    const SET: [&str; 5] = ["level", "position", "setpoint", "button", "presses"];
+    let numbers = state.members().filter(|(_, value)| value.kind() == json::Kind::Number);
+    numbers.map(|(name, _)| name).filter(|name| !name.plain().is_some_and(|name| SET.contains(&name)))
 }
 
 /// Its name and how it stands, as a sentence without an end.
@@ -190,7 +195,8 @@ impl<'a> Description<'a> {
         let is_kept = self.kind.is_guarded() && fits(&actions, limits::DEVICE_ACTIONS);
         let actions: &dyn Display = if is_kept { &actions } else { &"" };
         let units = UnusualUnits(self.units);
-        let units: &dyn Display = if fits(&units, limits::DEVICE_UNITS) { &units } else { &"" };
+        let has_units = !units.is_empty() && fits(&units, limits::DEVICE_UNITS);
+        let units: &dyn Display = if has_units { &units } else { &"" };
         look([&id, name, &room, &word, state, actions, units]);
     }
 }

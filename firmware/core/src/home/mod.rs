@@ -360,11 +360,11 @@ impl Home {
             let place = table.place(id)?;
             let before = table.get(place);
             let fingerprint = before.map(|device| device.fingerprint());
-            let is_pressed = before.is_some_and(|device| is_pressed(device.state(), description.state));
+            let is_pressed = before.is_some_and(|device| is_pressed(|| device.state(), description.state));
             let before = before.map(|device| Stand::of(device.kind, device.state()));
             let was_known = table.has(place, Flags::KNOWN);
             let described = table.describe(place, description);
-            if table.get(place).map(|device| device.fingerprint()) != fingerprint {
+            if described == Ok(true) && table.get(place).map(|device| device.fingerprint()) != fingerprint {
                 table.set(place, Flags::UNANNOUNCED, true);
             }
             if is_pressed && was_known {
@@ -608,9 +608,9 @@ fn only(mut places: impl Iterator<Item = usize>) -> Option<usize> {
 }
 
 /// Whether somebody has pressed a device between these states: it counts the presses.
-fn is_pressed(before: Value<'_>, after: Value<'_>) -> bool {
+fn is_pressed<'a>(before: impl FnOnce() -> Value<'a>, after: Value<'_>) -> bool {
     fn presses<'a>(state: Value<'a>) -> Option<&'a str> {
         state.get("presses").map(|count| count.text()).filter(|count| *count != "0")
     }
-    presses(after).is_some_and(|count| presses(before) != Some(count))
+    presses(after).is_some_and(|count| presses(before()) != Some(count))
 }

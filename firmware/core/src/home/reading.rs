@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Display};
 
-use crate::json::Value;
+use crate::json::{Text, Value};
 
 /// Something that devices reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,21 +51,32 @@ impl Reading {
 /// The members of `units` in a resource that are not the usual ones, as JSON; empty if there is none.
 pub(super) struct UnusualUnits<'a>(pub(super) Value<'a>);
 
+impl<'a> UnusualUnits<'a> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.members().next().is_none()
+    }
+
+    fn members(&self) -> impl Iterator<Item = (Text<'a>, Text<'a>)> + use<'a> {
+        let units = self.0.members().filter_map(|(name, unit)| Some((name, unit.as_text()?)));
+        units.filter(|(name, unit)| {
+            let usual = match name.plain() {
+                // What a thermostat is set to is in degrees as people there count them.
+                Some("setpoint") => Some(&"°C"),
+                name => name.and_then(Reading::named).and_then(|reading| reading.units.first()),
+            };
+            // As Z-Wave spells it.
+            let spelled = if unit.plain() == Some("Lux") { Some("lx") } else { unit.plain() };
+            spelled.is_none() || spelled != usual.copied()
+        })
+    }
+}
+
 impl Display for UnusualUnits<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "{";
-        for (name, unit) in self.0.members() {
-            let Some(unit) = unit.as_text() else { continue };
-            let usual =
-                READINGS.iter().find(|reading| name == *reading.name).and_then(|row| row.units.first());
-            // What a thermostat is set to is in degrees as people there count them.
-            let usual = if name == *"setpoint" { Some(&"°C") } else { usual };
-            // As Z-Wave spells it.
-            let is_usual = |usual: &&str| unit == **usual || **usual == *"lx" && unit == *"Lux";
-            if !usual.is_some_and(is_usual) {
-                write!(f, "{separator}\"{}\":\"{}\"", name.escaped(), unit.escaped())?;
-                separator = ",";
-            }
+        for (name, unit) in self.members() {
+            write!(f, "{separator}\"{}\":\"{}\"", name.escaped(), unit.escaped())?;
+            separator = ",";
         }
         if separator == "," { f.write_str("}") } else { Ok(()) }
     }

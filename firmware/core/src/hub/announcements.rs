@@ -6,14 +6,15 @@ use core::cell::Cell;
 use embassy_time::Instant;
 use minimq::{Io, Publication, QoS};
 
-use super::health;
 use super::publisher::{Publisher, retain};
+use super::{health, turn};
 use crate::discovery::About;
 use crate::json::{Overflow, Value, Writer};
 use crate::limits;
 use crate::log::{debug, warn};
 use crate::mqtt::{Connection, Lost, Payload, Sent, Topics};
 use crate::request::{Job, Request};
+use crate::text::spoken::{Spoken, Voice};
 
 impl Publisher<'_> {
     /// Everything has to be announced, and told, again.
@@ -131,20 +132,23 @@ pub(super) async fn tell_others<IO: Io>(
         Request::Speak => ("speech", QoS::ExactlyOnce, job.payload.as_slice()),
         _ => return Ok(Sent::Never),
     };
-    let get = |json: &'static str| Value::parse(source).ok()?.get(json);
-    let Some(text) = get("content").or_else(|| get("text")).filter(|_| is_success(job)) else {
-        return Ok(Sent::Never);
-    };
+    let source = Value::parse(source).unwrap_or(Value::EMPTY_OBJECT);
+    let text = source.get("content").or_else(|| source.get("text")).and_then(|text| text.as_text());
+    let Some(text) = text.filter(|_| is_success(job)) else { return Ok(Sent::Never) };
     let topic = topics.own(name);
     let mut payload = |buffer: &mut [u8]| -> Result<usize, Overflow> {
         let mut writer = Writer::new(buffer);
         writer.object(|out| {
-            if job.request != Request::Speak {
+            let voice = match job.request {
+                Request::Speak => turn::voice(source),
+                _ => Voice::None,
+            };
+            if voice == Voice::None {
                 out.field("event_type", "answer");
             }
-            out.field("text", text);
+            out.field("text", format_args!("{}", Spoken { text: &text, voice }));
             for name in ["conversation", "satellite"] {
-                if let Some(value) = get(name) {
+                if let Some(value) = source.get(name) {
                     out.field(name, value);
                 }
             }

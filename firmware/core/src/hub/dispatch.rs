@@ -26,8 +26,8 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
     parts: &Parts<'_>,
     toolbox: &Toolbox<'_, P, Store<'_, F>>,
 ) {
-    let asked = job.request;
-    let mut is_speech = false;
+    let (asked, has_response_topic) = (job.request, job.has_response_topic);
+    let mut is_on_speech = false;
     let (payload, reply) = job.work();
     let written = match request::read(payload) {
         Err(refusal) => refuse(refusal, None, reply),
@@ -41,7 +41,8 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
                         pin!(turn::answer(&mut caller, is_heard, parts, toolbox, reply));
                     saying.await
                 };
-                is_speech = caller.is_speech;
+                // Who knows that the hub was spoken to may want the answer for themselves.
+                is_on_speech = caller.is_speech && !(caller.is_addressed && has_response_topic);
                 written
             } else {
                 let doing: Pin<&mut dyn Future<Output = _>> =
@@ -55,7 +56,7 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
         Ok(length) => job.replied(length),
         Err(Overflow) => error!("hub: a refusal does not fit into a reply; the caller gets an empty one"),
     }
-    if is_speech {
+    if is_on_speech {
         job.reply_to = ReplyTo::topic(Topics::new(parts.identity.id()).own("speech"));
     }
 }

@@ -93,7 +93,7 @@ pub(super) fn write(parts: &Parts<'_>, machine: &Machine, after: Option<&str>, o
             &[
                 ("reconnects", parts.broker.reconnects()),
                 ("events_dropped", parts.events.evicted()),
-                ("notices_dropped", parts.notices.evicted()),
+                ("notices_dropped", parts.notices.dropped()),
             ],
             out,
         );

@@ -11,8 +11,8 @@ use crate::home::{DeviceId, Leftover};
 use crate::json::{Overflow, Value, Writer};
 use crate::limits;
 use crate::log::{debug, warn};
-use crate::mqtt::{Connection, Lost, Payload, ReplyTo, Sent, Topics, copy};
-use crate::notice::Notice;
+use crate::mqtt::{Connection, Lost, Payload, Rejection, ReplyTo, Sent, Topics, copy};
+use crate::notice::{Level, Notice};
 use crate::pending::{Id, Progress};
 use crate::questions::{Question, Recipient, Unanswered};
 use crate::request::{self, Intake, Job, Refusal, ReplyState};
@@ -59,6 +59,8 @@ pub(super) struct Publisher<'a> {
     pub(super) health_is_due: Instant,
     /// Home Assistant's start has to be listened for.
     pub(super) status_is_wanted: bool,
+    /// Until when nobody is told again that the broker denies replies, and the hub's own messages.
+    denials: [Instant; 2],
 }
 
 impl<'a> Publisher<'a> {
@@ -77,6 +79,7 @@ impl<'a> Publisher<'a> {
             home_waits: false,
             health_is_due: Instant::MIN,
             status_is_wanted: true,
+            denials: [Instant::MIN; 2],
         }
     }
 
@@ -181,20 +184,24 @@ impl<'a> Publisher<'a> {
 
     /// Publishes the replies that are written, and frees the slots of those that the broker has.
     async fn publish_replies<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
-        let replies = &mut self.intake.replies;
-        // Acknowledgements come one by one, so the only one that is done is the one that was rejected.
-        if connection.take_rejected_size() {
-            match replies.next_done(|op| !connection.is_pending(op)) {
-                Some(slot) => {
-                    if let Some(job) = self.parts.slots.job(slot).await {
-                        replies.set(slot, ReplyState::Free);
-                        Self::refuse_for_broker(connection, &job, None).await?;
-                    }
+        if let Some(rejection) = connection.take_rejection() {
+            // Acknowledgements come one by one, so the only one that is done is the one that was rejected.
+            let slot = self.intake.replies.next_done(|op| !connection.is_pending(op));
+            let job = match slot {
+                Some(slot) => self.parts.slots.job(slot).await.map(|job| (slot, job)),
+                None => None,
+            };
+            match (rejection, job) {
+                (Rejection::Size, Some((slot, job))) => {
+                    self.intake.replies.set(slot, ReplyState::Free);
+                    Self::refuse_for_broker(connection, &job, None).await?;
                 }
                 // Events and notices are short.
-                None => self.parts.questions.rejected(),
+                (Rejection::Size, None) => self.parts.questions.rejected(),
+                (Rejection::Access, job) => self.report_denial(job.as_ref().map(|(_, job)| &job.reply_to)),
             }
         }
+        let replies = &mut self.intake.replies;
         replies.acknowledged(|op| !connection.is_pending(op));
         while let Some(slot) = replies.next_written() {
             let Some(job) = self.parts.slots.job(slot).await else { break };
@@ -236,6 +243,27 @@ impl<'a> Publisher<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Tells people that the broker does not let the hub publish a reply, or something of its own. Not each time.
+    fn report_denial(&mut self, reply_to: Option<&ReplyTo>) {
+        let [of_replies, of_its_own] = &mut self.denials;
+        let quiet_until = if reply_to.is_some() { of_replies } else { of_its_own };
+        if Instant::now() < *quiet_until {
+            return;
+        }
+        *quiet_until = Instant::now() + limits::DENIAL_PAUSE;
+        let (all, replies) = (self.topics.own("#"), self.topics.own("reply/"));
+        let topic = reply_to.map_or(&all, |reply_to| &reply_to.topic);
+        let notice = Notice::new(
+            Level::Warning,
+            format_args!(
+                "The broker does not let the hub publish on {topic}: check its access rules. Replies are to be had below \
+                 {replies}"
+            ),
+        );
+        warn!("mqtt: {}", notice.text.as_str());
+        self.parts.notices.push(notice);
     }
 
     /// Tells a caller that the broker does not take the reply.

@@ -46,6 +46,15 @@ pub(super) enum Subscription {
     Held,
 }
 
+/// Why the broker does not take a publication.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// It is too large.
+    Size,
+    /// The hub may not publish on that topic.
+    Access,
+}
+
 /// What became of a publication.
 #[derive(Debug)]
 pub enum Sent {
@@ -93,8 +102,10 @@ pub struct Connection<'c, 'm, IO> {
     subscription: &'c mut Subscription,
     /// The broker has rejected something since the subscription was last looked at.
     rejected: Option<ReasonCode>,
-    /// The broker has rejected a publication as too large since somebody last asked.
-    rejected_size: bool,
+    /// Why the broker has rejected a publication since somebody last asked.
+    rejected_publication: Option<Rejection>,
+    /// The log says already that it rejects some.
+    is_rejection_logged: bool,
     is_retaining: bool,
 }
 
@@ -109,7 +120,16 @@ impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
         if connection.connect_event() == ConnectEvent::Connected {
             *subscription = Subscription::Missing;
         }
-        Self { connection, log, info, subscription, rejected: None, rejected_size: false, is_retaining }
+        Self {
+            connection,
+            log,
+            info,
+            subscription,
+            rejected: None,
+            rejected_publication: None,
+            is_rejection_logged: false,
+            is_retaining,
+        }
     }
 
     /// Whether the broker takes retained messages. To publish one to a broker that does not would cost the connection.
@@ -122,9 +142,9 @@ impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
         self.info.packet_limit()
     }
 
-    /// Whether the broker has rejected a publication as too large since the last call: one that is not pending any more.
-    pub fn take_rejected_size(&mut self) -> bool {
-        core::mem::take(&mut self.rejected_size)
+    /// Why the broker has rejected a publication since the last call, if it has: one that is not pending any more.
+    pub fn take_rejection(&mut self) -> Option<Rejection> {
+        self.rejected_publication.take()
     }
 
     /// Whether it began a new session: the broker will not acknowledge what was sent before.
@@ -168,16 +188,24 @@ impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
         match rejected {
             None => {}
             Some(ReasonCode::PacketTooLarge) => {
-                self.rejected_size = true;
+                self.rejected_publication = Some(Rejection::Size);
                 warn!(
                     "{}: the broker refused a message as too large; raise its limit (mosquitto: message_size_limit)",
                     self.log
                 )
             }
-            Some(_) => warn!(
-                "{}: the broker refused a message; check its access rules, and whether a queue of its is full",
-                self.log
-            ),
+            Some(reason) => {
+                if reason == ReasonCode::NotAuthorized {
+                    self.rejected_publication = Some(Rejection::Access);
+                }
+                // Somebody who wants replies where the hub may not write must not fill the log.
+                if !core::mem::replace(&mut self.is_rejection_logged, true) {
+                    warn!(
+                        "{}: the broker refused a message; check its access rules, and whether a queue of its is full",
+                        self.log
+                    );
+                }
+            }
         }
         Ok(())
     }

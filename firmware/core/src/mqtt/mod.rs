@@ -17,7 +17,7 @@ mod tests;
 
 pub use backoff::Backoff;
 pub use client::{Client, Memory, Role, explain};
-pub use connection::{Connection, Lost, Payload, Received, Sent, copy};
+pub use connection::{Connection, Lost, Payload, Received, Rejection, Sent, copy};
 pub use reached::Reached;
 pub use reply_to::{ReplyTo, UnusableReplyTo};
 pub use topic::{Topic, Topics};

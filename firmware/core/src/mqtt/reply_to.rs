@@ -22,6 +22,8 @@ pub struct ReplyTo {
 pub enum UnusableReplyTo {
     /// Nothing can be published to the Response Topic.
     Topic,
+    /// The Response Topic is one on which the hub speaks for itself.
+    Reserved,
     /// The Response Topic is too long.
     LongTopic,
     /// The Correlation Data is too long.
@@ -32,6 +34,9 @@ impl fmt::Display for UnusableReplyTo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, most) = match self {
             Self::Topic => return f.write_str("The Response Topic cannot be published to"),
+            Self::Reserved => {
+                return f.write_str("The Response Topic is the hub's own; use one below its reply/");
+            }
             Self::LongTopic => ("Response Topic", limits::RESPONSE_TOPIC),
             Self::LongCorrelation => ("Correlation Data", limits::CORRELATION),
         };

@@ -15,6 +15,8 @@ const ROOT: &str = "hearthwave/";
 const DEVICE: &str = "/device/";
 const REQUEST: &str = "/request/";
 const RESPONSE: &str = "/response/";
+const REPLY: &str = "/reply/";
+const DISCOVERY: &str = "homeassistant/";
 const SEARCH_ANSWER: &str = "service/search/response";
 const MODEL_ANSWER: &str = "llm/response";
 
@@ -50,6 +52,17 @@ impl<'a> Topics<'a> {
     /// The name of the request that arrives on `topic`.
     pub fn request<'t>(&self, topic: &'t str) -> Option<&'t str> {
         topic.strip_prefix(ROOT)?.strip_prefix(self.id.as_str())?.strip_prefix(REQUEST)
+    }
+
+    /// Whether `topic` is one on which the hub, and nobody through it, speaks: a caller who is not allowed to publish there
+    /// must not have the hub do it. Replies have places of their own below the hub's id.
+    pub fn is_reserved(&self, topic: &str) -> bool {
+        let own = topic.strip_prefix(ROOT).and_then(|rest| rest.strip_prefix(self.id.as_str()));
+        let is_reply = |own: &str| [RESPONSE, REPLY].iter().any(|place| own.starts_with(place));
+        match own.filter(|own| own.is_empty() || own.starts_with('/')) {
+            Some(own) => !is_reply(own),
+            None => topic.starts_with(DISCOVERY),
+        }
     }
 
     /// Where the state of a device goes.

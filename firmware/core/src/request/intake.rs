@@ -9,7 +9,7 @@ use super::slot::Slots;
 use super::{Refusal, Request};
 use crate::limits;
 use crate::log::{info, warn};
-use crate::mqtt::{Received, ReplyTo, Topics};
+use crate::mqtt::{Received, ReplyTo, Topics, UnusableReplyTo};
 use crate::text;
 
 /// A request that is refused.
@@ -69,10 +69,14 @@ impl Intake {
         };
         let usual = ReplyTo::topic(topics.response(name));
         let reply_to = match ReplyTo::asked(response, correlation) {
+            Ok(Some(asked)) if topics.is_reserved(&asked.topic) => {
+                return refuse(&usual, Refusal::ReplyTo(UnusableReplyTo::Reserved));
+            }
             Ok(asked) => asked.unwrap_or(usual),
             Err(unusable) => {
                 // Without the Correlation Data it can still go where the caller listens.
-                let reply_to = ReplyTo::asked(response, None).ok().flatten().unwrap_or(usual);
+                let reply_to = ReplyTo::asked(response, None).ok().flatten();
+                let reply_to = reply_to.filter(|asked| !topics.is_reserved(&asked.topic)).unwrap_or(usual);
                 return refuse(&reply_to, Refusal::ReplyTo(unusable));
             }
         };
@@ -90,6 +94,7 @@ impl Intake {
             // It fits: its size was checked above.
             let _ = job.payload.extend_from_slice(payload);
             job.reply_to = reply_to;
+            job.has_response_topic = response.is_some();
             job.received = now;
         });
         None

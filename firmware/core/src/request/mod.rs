@@ -34,7 +34,7 @@ macro_rules! requests {
         }
 
         /// All requests by name.
-        const REQUESTS: &[(&str, Request)] = &[$(($name, Request::$variant)),*];
+        pub const REQUESTS: &[(&str, Request)] = &[$(($name, Request::$variant)),*];
     };
 }
 

@@ -23,6 +23,8 @@ pub struct Job {
     pub payload: Vec<u8, { limits::REQUEST }>,
     /// Where the reply goes.
     pub reply_to: ReplyTo,
+    /// Whether that is the request's own Response Topic.
+    pub has_response_topic: bool,
     /// When it came.
     pub received: Instant,
     reply: [u8; limits::REPLY],
@@ -35,6 +37,7 @@ impl Job {
             request: Request::Chat,
             payload: Vec::new(),
             reply_to: ReplyTo::topic(Topic::new()),
+            has_response_topic: false,
             received: Instant::MIN,
             reply: [0; limits::REPLY],
             reply_len: 0,

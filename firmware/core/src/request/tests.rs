@@ -23,6 +23,7 @@ fn every_refusal_is_an_error_object_that_fits() {
         Refusal::LongText("transaction", limits::TRANSACTION),
         Refusal::Unanswerable,
         Refusal::ReplyTo(UnusableReplyTo::Topic),
+        Refusal::ReplyTo(UnusableReplyTo::Reserved),
         Refusal::ReplyTo(UnusableReplyTo::LongTopic),
         Refusal::ReplyTo(UnusableReplyTo::LongCorrelation),
         Refusal::NoSetting,

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::string::String;
 
-use super::{MARK, Measure};
+use super::{MARK, Measure, abbreviate};
 
 proptest! {
     #[test]
@@ -35,4 +35,14 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn long_texts_that_begin_alike_stay_apart() {
+    let long = |end: &str| "ü".repeat(30) + end;
+    let [one, other] = ["one", "other"].map(|end| abbreviate::<48>(&long(end)));
+    assert_ne!(one, other);
+    assert_eq!(one, abbreviate::<48>(&long("one")), "the same every time");
+    assert!(one.starts_with(&"ü".repeat(19)) && one.len() <= 48, "{one}");
+    assert_eq!(abbreviate::<48>(&"x".repeat(48)), "x".repeat(48).as_str());
 }

@@ -4,6 +4,8 @@ use crate::conversations::ConversationId;
 use crate::json::{Text, Value, Writer};
 use crate::limits;
 use crate::request::{self, Refusal};
+use crate::text::abbreviate;
+use crate::text::spoken::{Spoken, Voice};
 use crate::tool;
 
 /// Whoever waits for the reply.
@@ -15,12 +17,15 @@ pub(in crate::hub) struct Caller<'a> {
     transaction: Option<Value<'a>>,
     /// Whether the answer is spoken by a satellite.
     pub(in crate::hub) is_speech: bool,
+    /// Whether somebody else heard the wake word.
+    pub(in crate::hub) is_addressed: bool,
 }
 
 impl<'a> Caller<'a> {
     /// As far as is known without reading the request.
     pub(in crate::hub) const fn new(request: Value<'a>, transaction: Option<Value<'a>>) -> Self {
-        Self { id: ConversationId::new(), request, satellite: None, transaction, is_speech: false }
+        let id = ConversationId::new();
+        Self { id, request, satellite: None, transaction, is_speech: false, is_addressed: false }
     }
 
     /// Reads the request. Returns what the person says.
@@ -34,10 +39,25 @@ impl<'a> Caller<'a> {
         Ok(text)
     }
 
+    /// Reads whether something that was heard is known to be said to the hub.
+    pub(super) fn read_addressed(&mut self) -> Result<(), Refusal> {
+        self.is_addressed = match self.request.get("addressed").map(|addressed| addressed.text()) {
+            None | Some("false") => false,
+            Some("true") => true,
+            Some(_) => return Err(Refusal::NotOneOf("addressed", "true, false")),
+        };
+        Ok(())
+    }
+
+    /// How the answer is said, if it is.
+    pub(super) fn voice(&self) -> Voice {
+        if self.is_speech { voice(self.request) } else { Voice::None }
+    }
+
     /// The conversation of those who name none: people who speak from one place go on with what was said there.
     fn usual_conversation(&self) -> ConversationId {
         let name = self.satellite.and_then(|satellite| satellite.get("id").unwrap_or(satellite).as_text());
-        let name = name.and_then(|name| name.decode()).filter(|name: &ConversationId| !name.is_empty());
+        let name = name.map(|name| abbreviate(&name)).filter(|name: &ConversationId| !name.is_empty());
         name.unwrap_or_else(|| ConversationId::try_from("default").unwrap_or_default())
     }
 
@@ -68,7 +88,7 @@ impl<'a> Caller<'a> {
     /// Writes a reply of the hub's own, without a model.
     pub(super) fn write_words(&self, words: &str, reply: &mut [u8]) -> Result<usize, Refusal> {
         self.write(reply, |_, out| match self.is_speech {
-            true => out.field("text", words),
+            true => out.field("text", format_args!("{}", Spoken { text: &words, voice: self.voice() })),
             false => {
                 out.field("content", words);
                 out.field("service", "hub");
@@ -102,7 +122,16 @@ impl<'a> Caller<'a> {
     }
 }
 
-/// Checks `{"text", "satellite"?}`: what somebody wants to have said.
+/// How something is said: in English, unless the request names another `language`.
+pub(in crate::hub) fn voice(request: Value<'_>) -> Voice {
+    let language = request.get("language").and_then(|language| language.as_text());
+    let is_english = |language: Text<'_>| {
+        language.escaped().get(..2).is_some_and(|first| first.eq_ignore_ascii_case("en"))
+    };
+    if language.is_none_or(is_english) { Voice::English } else { Voice::Other }
+}
+
+/// Checks `{"text", "satellite"?, "language"?}`: what somebody wants to have said.
 pub(in crate::hub) fn check_speech(request: Value<'_>) -> Result<(), Refusal> {
     let text = request.get("text").and_then(|text| text.as_text());
     if text.is_none_or(|text| text.chars().all(char::is_whitespace)) {

@@ -34,7 +34,7 @@ use embassy_time::{Instant, Timer};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-pub(super) use self::caller::{Caller, check_speech};
+pub(super) use self::caller::{Caller, check_speech, voice};
 use super::Parts;
 use super::events::Event;
 use crate::chat::{
@@ -55,7 +55,8 @@ use crate::tools::Toolbox;
 
 /// Answers what a person says. Writes the whole reply, and returns its length.
 ///
-/// What was only heard is answered if it begins with a wake phrase; the answer is speech then.
+/// What was only heard is answered if it begins with a wake phrase, or if somebody else heard one; the answer is speech
+/// then.
 pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
     caller: &mut Caller<'_>,
     is_heard: bool,
@@ -67,10 +68,12 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
     let approvals = &parts.home.approvals;
     let mut said = Said { text, skip: 0 };
     if is_heard {
+        caller.read_addressed()?;
         let phrases = settings::WAKE_PHRASES.value(&mut *toolbox.store.lock().await, parts.config).await;
         let text = text.decode_into(reply).ok_or(Refusal::LongText("text", limits::REPLY))?;
         match wake::addressed(text, &phrases) {
             Some(skip) => said.skip = skip,
+            None if caller.is_addressed => {}
             // Whoever is asked for approval need not say the phrase again.
             None if approval::is_answer(text) && approvals.waiting_in(&caller.id).is_some() => {}
             None => return caller.write_ignored(reply),
@@ -275,7 +278,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
             _ => info!("chat: conversation {} is answered", self.caller.id.as_str()),
         }
         let written = self.caller.write(reply, |reserved, out| match self.caller.is_speech {
-            true => ending.speak(history, reserved, out),
+            true => ending.speak(history, self.caller.voice(), reserved, out),
             false => ending.write(settings, history, reserved, out),
         });
         written.map(Next::Done)

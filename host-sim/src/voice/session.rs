@@ -1,0 +1,230 @@
+//! The service's session with the broker, until it is stopped.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use hub_core::Dial;
+use hub_core::mqtt::{Client, Connection, Lost, Role, Sent};
+use hub_core::text::one_line;
+use minimq::{
+    Buffers, ConfigBuilder, ConfigError, InboundPublish, Io, Property, Publication, QoS, RetainHandling,
+    SubscriptionOptions, TopicFilter,
+};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use super::Settings;
+use super::desk::{Desk, Question};
+use super::server::{self, Listener};
+use super::silence::Silence;
+use crate::relay::Unfit;
+
+const ROLE: Role = Role {
+    log: "voice",
+    refused: "it does not let the voice service subscribe; check its access rules",
+    taken_over: "another client with the same id connected",
+    unsteady: "connection lost again, by the broker or the network",
+    cuts_oversize: false,
+};
+
+/// The largest packet from the broker; a hub's are far smaller.
+const RECEIVE: usize = 64 * 1024;
+/// Requests that wait for the broker's acknowledgement.
+const SEND: usize = 256 * 1024;
+/// Seconds between two signs of life.
+const KEEPALIVE: u16 = 30;
+/// Questions that wait to be looked at.
+const QUESTIONS: usize = 16;
+/// For the broker to tell which hubs there are.
+const SETTLE: Duration = Duration::from_millis(500);
+
+/// Serves voice assistants at `listener` until `stop` is ready. Whatever the broker does, it comes back, after a wait that grows
+/// with each failure; until then, questions are answered with an apology.
+///
+/// It belongs into a current-thread runtime of tokio, as everything with `crate::clock` does.
+pub async fn run(
+    dial: impl Dial,
+    settings: &Settings,
+    listener: Listener,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Unfit> {
+    let (ask, questions) = mpsc::channel(QUESTIONS);
+    tokio::select! {
+        biased;
+        () = stop => Ok(()),
+        unfit = keep(dial, settings, questions) => Err(unfit),
+        () = server::serve(listener, ask) => Ok(()),
+    }
+}
+
+/// Keeps the session, for ever.
+async fn keep(mut dial: impl Dial, settings: &Settings, mut questions: mpsc::Receiver<Question>) -> Unfit {
+    let (mut receive, mut send) = (vec![0; RECEIVE], vec![0; SEND]);
+    let mut client = match config(settings, &mut receive, &mut send) {
+        Ok(config) => Client::new(config, ROLE, settings.seed),
+        Err(unfit) => return Unfit(unfit),
+    };
+    let topics = Topics::new(settings);
+    let mut desk = Desk::new(settings.hub.as_deref());
+    loop {
+        let broker = &settings.broker.destination();
+        let lost = match tokio::select! {
+            biased;
+            connected = client.connect(&mut dial, broker) => connected,
+            never = refuse_all(&mut questions) => match never {},
+        } {
+            Ok(mut connection) => {
+                log::info!("voice: connected to {}:{}", broker.host, broker.port);
+                let Err(lost) = serve(&mut connection, &topics, &mut desk, &mut questions).await;
+                lost
+            }
+            Err(lost) => lost,
+        };
+        desk.disconnected();
+        let failure = client.explain_loss(lost);
+        tokio::select! {
+            biased;
+            () = client.wait(broker, failure) => {}
+            never = refuse_all(&mut questions) => match never {},
+        }
+    }
+}
+
+fn config<'a>(
+    settings: &'a Settings,
+    receive: &'a mut [u8],
+    send: &'a mut [u8],
+) -> Result<ConfigBuilder<'a>, ConfigError> {
+    let config = ConfigBuilder::new(Buffers::new(receive, send))
+        .client_id(&settings.client_id)?
+        .keepalive_interval(KEEPALIVE)
+        .autodowngrade_qos();
+    match &settings.broker.login {
+        Some((user, password)) => config.auth(user, password.as_bytes()),
+        None => Ok(config),
+    }
+}
+
+/// Apologises for the broker.
+async fn refuse_all(questions: &mut mpsc::Receiver<Question>) -> Infallible {
+    while let Some(question) = questions.recv().await {
+        // Whoever asked may have left.
+        let _ = question.answer.send(Err(Silence::NoBroker));
+    }
+    std::future::pending().await
+}
+
+/// Serves one connection until it ends.
+async fn serve<IO: Io>(
+    connection: &mut Connection<'_, '_, IO>,
+    topics: &Topics,
+    desk: &mut Desk,
+    questions: &mut mpsc::Receiver<Question>,
+) -> Result<Infallible, Lost> {
+    desk.forget_hubs();
+    let settled = Instant::now() + SETTLE;
+    let mut named = None;
+    loop {
+        let options = SubscriptionOptions::default()
+            .maximum_qos(QoS::AtLeastOnce)
+            .retain_behavior(RetainHandling::Immediately);
+        connection.subscribe(&topics.all().map(|topic| TopicFilter::new(topic).options(options))).await?;
+        send(connection, topics, desk).await?;
+        let is_settled = Instant::now() >= settled;
+        let several = desk.several().filter(|_| is_settled);
+        if named != several {
+            if let Some(names) = &several {
+                let names = one_line::<512>(names);
+                log::error!(
+                    "voice: there are several hubs; name the one that is spoken to with --hub: {names}"
+                );
+            }
+            named = several;
+        }
+        let due = desk.next_end().into_iter().chain((!is_settled).then_some(settled)).min();
+        let waiting = async {
+            match due {
+                Some(due) => sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            // In order, not by chance: a run in virtual time goes the same way every time.
+            biased;
+            received = connection.receive() => if let Some(received) = received? {
+                topics.deliver(&received.message, desk);
+            },
+            Some(question) = questions.recv(), if is_settled => desk.ask(question, Instant::now()),
+            () = waiting => desk.expire(Instant::now()),
+        }
+    }
+}
+
+/// Sends requests as far as there is room.
+async fn send<IO: Io>(
+    connection: &mut Connection<'_, '_, IO>,
+    topics: &Topics,
+    desk: &mut Desk,
+) -> Result<(), Lost> {
+    while let Some(request) = desk.requests.front() {
+        let seconds = u32::try_from(request.expires_after.as_secs()).unwrap_or(u32::MAX);
+        let reply = topics.reply_for(&request.topic);
+        let properties = [
+            Property::ResponseTopic(&reply),
+            Property::CorrelationData(&request.correlation),
+            Property::MessageExpiryInterval(seconds),
+        ];
+        let publication = Publication::bytes(&request.topic, &request.payload);
+        match connection.publish(publication.qos(QoS::AtLeastOnce).properties(&properties)).await? {
+            Sent::Later => break,
+            Sent::Now(_) => drop(desk.requests.pop_front()),
+            Sent::Never => {
+                log::warn!("voice: a request of {} bytes cannot be sent", request.payload.len());
+                desk.requests.pop_front();
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is subscribed to.
+struct Topics {
+    availability: String,
+    speech: String,
+    replies: String,
+}
+
+impl Topics {
+    fn new(settings: &Settings) -> Self {
+        let hub = settings.hub.as_deref().unwrap_or("+");
+        // Where access rules let a login hear replies.
+        let name = settings.broker.login.as_ref().map_or(&settings.client_id, |(user, _)| user);
+        Self {
+            availability: format!("hearthwave/{hub}/availability"),
+            speech: format!("hearthwave/{hub}/speech"),
+            replies: format!("hearthwave/{hub}/reply/{name}/{}", settings.client_id),
+        }
+    }
+
+    fn all(&self) -> [&str; 3] {
+        [&self.availability, &self.speech, &self.replies]
+    }
+
+    /// Where the hub that a request goes to replies.
+    fn reply_for(&self, request: &str) -> String {
+        let hub = request.split('/').nth(1).unwrap_or_default();
+        self.replies.replacen('+', hub, 1)
+    }
+
+    fn deliver(&self, message: &InboundPublish<'_>, desk: &mut Desk) {
+        let (payload, now) = (message.payload(), Instant::now());
+        match message.topic().split('/').collect::<Vec<_>>()[..] {
+            ["hearthwave", _, "reply", ..] => desk.reply(message.correlation_data(), payload, now),
+            // Relays tell on such a topic, too, whether they are there.
+            ["hearthwave", "relay", "availability"] => {}
+            ["hearthwave", hub, "availability"] => desk.availability(hub, payload),
+            ["hearthwave", hub, "speech"] if !message.retained() => desk.speech(hub, payload, now),
+            _ => {}
+        }
+    }
+}
