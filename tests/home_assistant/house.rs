@@ -1,10 +1,12 @@
-//! A hub with a simulated home and the demo model, at a real broker.
+//! A hub with a simulated home and the demo model, at a real broker, and the service by which voice assistants reach it.
 
+use std::net::{Ipv4Addr, TcpListener};
 use std::thread::JoinHandle;
 
 use host_sim::network::Network;
 use host_sim::options::Llm;
 use host_sim::relay::{Models, Settings};
+use host_sim::voice::{self, Listener};
 use host_sim::zwave::Home;
 use serde_json::{Value, json};
 use support::mosquitto::Mosquitto;
@@ -17,6 +19,8 @@ pub(crate) const HUB: &str = "desk";
 /// A hub in a thread of its own. Its power is cut when it is dropped.
 pub(crate) struct House {
     pub(crate) home: Home,
+    /// Where voice assistants reach it.
+    pub(crate) voice_port: u16,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -26,6 +30,9 @@ impl House {
         let (home, port) = (Home::default(), broker.port);
         let (stop, stopped) = oneshot::channel();
         let own = home.clone();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+        let voice_port = listener.local_addr().expect("an address").port();
+        listener.set_nonblocking(true).expect("as tokio wants it");
         let thread = std::thread::spawn(move || {
             let mut relay = Settings::in_memory(Models::demo());
             (relay.broker.host, relay.broker.port) = ("127.0.0.1".into(), port);
@@ -34,9 +41,16 @@ impl House {
                 hub.rule = Llm::Demo.rule();
                 (hub.broker.host, hub.broker.port) = ("127.0.0.1".into(), port);
             });
-            in_real_time(setup.tell(async |_| drop(stopped.await)));
+            let mut voice = voice::Settings::in_memory();
+            (voice.broker.host, voice.broker.port) = ("127.0.0.1".into(), port);
+            in_real_time(setup.tell(async |_| {
+                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
+                let stopped = async { drop(stopped.await) };
+                let serving = voice::run(Network::Tcp, &voice, Listener::Tcp(listener), stopped);
+                serving.await.expect("settings that fit");
+            }));
         });
-        Self { home, stop: Some(stop), thread: Some(thread) }
+        Self { home, voice_port, stop: Some(stop), thread: Some(thread) }
     }
 
     /// The state of a device in words.

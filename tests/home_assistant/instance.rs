@@ -18,8 +18,8 @@ const START: Duration = Duration::from_secs(120);
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Complaints about how it was installed, and that something is removed once more.
-const KNOWN: [&str; 3] =
-    ["Skipping pip installation", "Error loading libturbojpeg", "No device components to cleanup"];
+const KNOWN: [&str; 4] =
+    ["Skipping pip installation", "Error loading libturbojpeg", "FFmpeg", "No device components to cleanup"];
 
 /// A running Home Assistant with one user, who is logged in.
 pub(crate) struct HomeAssistant {
@@ -123,13 +123,13 @@ impl HomeAssistant {
         self.asks("call_service", call);
     }
 
-    /// What is said to an agent, and what it answers.
-    pub(crate) fn hears(&mut self, agent: Option<&str>, text: &str) -> Value {
-        let mut said = json!({ "text": text, "language": "en" });
-        if let Some(agent) = agent {
-            said["agent_id"] = agent.into();
-        }
-        self.asks("conversation/process", said)["response"].take()
+    /// Says something to an agent, which has to do it. Returns its words.
+    pub(crate) fn says(&mut self, agent: &str, text: &str) -> String {
+        let said = json!({ "text": text, "language": "en", "agent_id": agent });
+        let answer = self.asks("conversation/process", said);
+        assert_eq!(answer["response"]["response_type"], "action_done", "{text}: {answer}");
+        let words = &answer["response"]["speech"]["plain"]["speech"];
+        words.as_str().unwrap_or_else(|| panic!("{text}: no words in {answer}")).into()
     }
 
     /// All entities of MQTT: their unique ids, and what the registry knows of each.

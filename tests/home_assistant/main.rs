@@ -37,7 +37,9 @@ fn a_day_with_home_assistant() {
     the_hub_itself(&mut assistant, &broker);
     tell("what happens in the house is seen: the switch on the wall, a button, a lamp without power");
     the_house_itself(&mut assistant, &house);
-    tell("its conversation agent switches the light, and so does the hub's");
+    tell(
+        "the light is switched by words: to the hub as an agent, to Home Assistant's own, and to the hub's entity",
+    );
     conversations(&mut assistant, &house);
     tell("an unlock is allowed, and another denied");
     approvals(&mut assistant, &house);
@@ -165,6 +167,7 @@ fn the_hub_itself(assistant: &mut HomeAssistant, broker: &Mosquitto) {
     assistant.does("number.set_value", &of("volume"), json!({ "value": 35 }));
     assistant.sees_state(&of("volume"), "35");
     assistant.sees_state(&of("controller"), "on");
+    assistant.sees_state(&of("relay"), "on");
     assistant.sees_state(&of("boot"), "power_on");
 
     let topic = format!("hearthwave/{HUB}/speech");
@@ -215,12 +218,22 @@ fn the_house_itself(assistant: &mut HomeAssistant, house: &House) {
 }
 
 fn conversations(assistant: &mut HomeAssistant, house: &House) {
-    let answer = assistant.hears(None, "turn on the kitchen light");
-    assert_eq!(answer["response_type"], "action_done", "{answer}");
-    let words = answer["speech"]["plain"]["speech"].as_str().unwrap_or_default();
-    assert!(words.starts_with("Turned on"), "{answer}");
+    const OWN: &str = "conversation.home_assistant";
+    assistant.adds("wyoming", &json!({ "host": "127.0.0.1", "port": house.voice_port }));
+    let agents = assistant.asks("conversation/agent/list", json!({ "language": "en" }));
+    let hub = agents["agents"].as_array().into_iter().flatten().find(|agent| agent["id"] != OWN);
+    let hub =
+        hub.and_then(|agent| agent["id"].as_str()).unwrap_or_else(|| panic!("no agent of the hub: {agents}"));
+    assert_eq!(assistant.says(hub, "turn on the kitchen light"), "Kitchen Light is now on.");
     assistant.sees_state(&of("7-0"), "on");
     assert_eq!(house.stands("Kitchen Light"), "on");
+
+    let words = assistant.says(OWN, "turn off the kitchen light");
+    assert!(words.starts_with("Turned off"), "{words}");
+    assistant.sees_state(&of("7-0"), "off");
+    assert_eq!(house.stands("Kitchen Light"), "off");
+    assistant.says(OWN, "turn on the kitchen light");
+    assistant.sees_state(&of("7-0"), "on");
 
     assistant.does("text.set_value", &of("ask"), json!({ "value": "turn off the kitchen light" }));
     assistant.sees_state(&of("last_answer"), "Kitchen Light is now off.");
