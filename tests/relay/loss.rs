@@ -67,8 +67,9 @@ impl Peer {
 
 /// The topic of a reply, and its packet identifier.
 fn reply(packet: &[u8]) -> Option<(u8, [u8; 2])> {
-    let is_publish = packet[0] >> 4 == 3;
-    is_publish.then(|| (packet[3], [packet[4], packet[5]]))
+    // Without acknowledgement the relay tells that it is there.
+    let is_reply = packet[0] >> 4 == 3 && packet[0] & 0b110 != 0;
+    is_reply.then(|| (packet[3], [packet[4], packet[5]]))
 }
 
 /// The second reply waits for the acknowledgement of the first when the connection ends; the session goes on in the next
@@ -81,7 +82,8 @@ fn a_reply_that_waits_for_another_is_not_lost_with_the_connection() {
         let broker = async {
             let mut first = Peer::accepts(&mut dialled, false).await;
             let subscribe = first.packet().await.expect("SUBSCRIBE");
-            first.sends(&[0x90, 6, subscribe[1], subscribe[2], 0, 1, 1, 1]).await;
+            first.sends(&[0x90, 7, subscribe[1], subscribe[2], 0, 1, 1, 1, 0]).await;
+            assert_eq!(first.packet().await.expect("that it is there")[0], 0x31);
             first.asks(b'a', None).await;
             first.asks(b'b', None).await;
             let (topic, _) = reply(&first.packet().await.expect("a reply")).expect("PUBLISH");

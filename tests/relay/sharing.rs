@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use serde_json::json;
+use support::client::Client;
 use support::log::log_of;
 use support::server::{Act, Server};
 use tokio::time::{Instant, sleep};
@@ -27,6 +29,29 @@ fn two_relays_share_the_requests_and_none_is_answered_twice() {
         }
         assert_eq!(answered.len(), 40);
         assert_eq!((scene.server.seen().len(), second.seen().len()), (20, 20));
+    });
+}
+
+/// Home Assistant shows it, and hubs can.
+#[test]
+fn everybody_is_told_whether_a_relay_is_there() {
+    story(Server::always(Act::ok("{}")), async |scene| {
+        let topic = "hearthwave/relay/availability";
+        let mut person = Client::connect(scene.broker.connect(), "h", "person", &[topic]).await;
+        let online = json!({ "state": "online", "services": ["anthropic", "openai", "ollama"] });
+        let first = person.hears_at(topic).await;
+        assert_eq!((first.json(), first.retained), (online.clone(), true));
+        let mut settings = settings(&Server::always(Act::ok("{}")));
+        settings.client_id = "second".into();
+        let second = started(&scene.network, settings).await;
+        assert_eq!(person.hears_at(topic).await.json(), online);
+        // One of two leaves: the other says that it is there.
+        second.stop().await;
+        assert_eq!(person.hears_at(topic).await.json(), json!({ "state": "offline" }));
+        assert_eq!(person.hears_at(topic).await.json(), online);
+        // The last one is cut off, and the broker tells its will.
+        scene.relay.kill();
+        assert_eq!(person.hears_at(topic).await.json(), json!({ "state": "offline" }));
     });
 }
 

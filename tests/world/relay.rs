@@ -33,6 +33,11 @@ impl Relay {
         Self { settings, stop, task }
     }
 
+    /// Ends it in the middle of whatever it does.
+    pub fn kill(self) {
+        self.task.abort();
+    }
+
     /// Asks it to stop, and waits until it has.
     pub async fn stop(self) {
         let _ = self.stop.send(());

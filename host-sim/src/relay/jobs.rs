@@ -272,10 +272,11 @@ async fn subscribe<IO: Io>(connection: &mut Connection<'_, '_, IO>) -> Result<()
     connection.subscribe(&[TopicFilter::new(INFO).options(info), models, search, others]).await
 }
 
-/// Tells everybody whether the relay is there.
+/// Tells everybody whether the relay is there. Without acknowledgement: what is lost with a connection is told again in the
+/// next.
 async fn tell<IO: Io>(connection: &mut Connection<'_, '_, IO>, presence: &str) -> Result<Sent, Lost> {
     let mut payload = |buffer: &mut [u8]| copy(presence.as_bytes(), buffer);
-    let message = Publication::new(presence::TOPIC, Payload(&mut payload)).qos(QoS::AtLeastOnce);
+    let message = Publication::new(presence::TOPIC, Payload(&mut payload));
     let message = if connection.is_retaining() { message.retain() } else { message };
     connection.publish(message).await
 }

@@ -80,7 +80,10 @@ const DIAGNOSTICS: [Row; 8] = [
     ),
     ("calls", r#""name":"Calls","ic":"mdi:counter","stat_cla":"total_increasing""#),
     ("failures", r#""name":"Failures","ic":"mdi:alert","stat_cla":"total_increasing""#),
-    ("slowest", r#""name":"Slowest tool","ic":"mdi:timer-sand","json_attr_t":"~/health""#),
+    (
+        "slowest",
+        r#""name":"Slowest tool","ic":"mdi:timer-sand","json_attr_t":"~/health","json_attr_tpl":"{{{'milliseconds':value_json.slowest_ms|default(0)}|tojson}}""#,
+    ),
 ];
 
 const SIGNAL: &str = "signal";
