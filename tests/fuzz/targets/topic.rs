@@ -36,6 +36,7 @@ fn reply_to(topic: &str, correlation: &[u8]) {
             assert_eq!(reply_to.correlation.as_deref(), Some(correlation));
         }
         Err(UnusableReplyTo::Topic) => assert!(!is_topic(topic)),
+        Err(UnusableReplyTo::Reserved) => panic!("only a hub knows which topics are its own"),
         Err(UnusableReplyTo::LongTopic) => assert!(topic.len() > RESPONSE_TOPIC),
         Err(UnusableReplyTo::LongCorrelation) => assert!(correlation.len() > CORRELATION),
     }
