@@ -32,6 +32,12 @@ complain() {
     exit 2
 }
 
+# Runs a program, whose words are shown only if it fails.
+quietly() {
+    local words
+    words=$("$@" 2>&1) || complain "$1 failed: $words"
+}
+
 usage() { sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0"; }
 
 # Names go into topics, files and lines: nothing in them may mean something there.
@@ -83,7 +89,10 @@ take() {
         [[ $2 =~ ^[0-9]{1,5}$ ]] || complain "--port $2: not a number"
         port=$2
         ;;
-    bind) bind=$2 ;;
+    bind)
+        is_address "$2" || complain "--bind $2: an address of this machine is needed"
+        check_host "$2" && bind=$2
+        ;;
     remove) check_name "$1" "$2" && removed+=("$2") ;;
     *) check_name "$1" "$2" && added+=("$1 $2") ;;
     esac
@@ -116,9 +125,11 @@ remember() {
 }
 
 make_ca() {
-    [[ -e ca.key ]] && return
-    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -sha256 -days $CA_DAYS \
-        -subj "/CN=Hearthwave CA of ${hosts[0]}" -keyout ca.key -out ca.crt 2>/dev/null
+    [[ -s ca.key && -s ca.crt ]] && return
+    quietly openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -sha256 -days $CA_DAYS \
+        -subj "/CN=Hearthwave CA of ${hosts[0]}" -keyout ca.key.new -out ca.crt.new
+    mv ca.key.new ca.key
+    mv ca.crt.new ca.crt
 }
 
 # Made again if there is another name for the broker, or if it ends soon.
@@ -133,13 +144,13 @@ make_certificate() {
         openssl x509 -in broker.crt -noout -checkend $RENEW_SECONDS >/dev/null; then
         return
     fi
-    openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -sha256 -subj "/CN=${hosts[0]}" \
-        -keyout broker.key.new -out broker.csr 2>/dev/null
-    openssl x509 -req -sha256 -in broker.csr -CA ca.crt -CAkey ca.key -set_serial "0x$(openssl rand -hex 15)" \
+    quietly openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -sha256 -subj "/CN=${hosts[0]}" \
+        -keyout broker.key.new -out broker.csr
+    quietly openssl x509 -req -sha256 -in broker.csr -CA ca.crt -CAkey ca.key -set_serial "0x$(openssl rand -hex 15)" \
         -days $BROKER_DAYS -out broker.crt.new -extfile <(
             printf 'subjectAltName=%s\nbasicConstraints=critical,CA:FALSE\n' "$wanted"
             printf 'keyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth\n'
-        ) 2>/dev/null
+        )
     mv broker.key.new broker.key
     mv broker.crt.new broker.crt
     rm broker.csr
@@ -223,6 +234,7 @@ END
 topic read hearthwave/+/availability
 topic read hearthwave/+/info
 topic read hearthwave/+/volume
+topic read hearthwave/+/home
 topic read hearthwave/+/device/+
 topic read hearthwave/+/event/#
 topic read hearthwave/+/speech
@@ -312,7 +324,8 @@ hand_over() {
     if [[ $(id -u) == 0 ]] && getent group mosquitto >/dev/null; then
         chgrp mosquitto . broker.key passwords rules hearthwave.conf
         chmod 640 broker.key passwords rules hearthwave.conf
-        chmod 750 .
+        # Everybody may get at ca.crt.
+        chmod 751 .
     else
         chmod 600 broker.key passwords rules hearthwave.conf
     fi
@@ -380,6 +393,8 @@ main() {
         command -v $program >/dev/null || complain "$program is missing (on Debian: apt install openssl mosquitto)"
     done
     mkdir -p "$folder"
+    # Its rights are changed at the end.
+    [[ -e $folder/made || -z $(ls -A "$folder") ]] || complain "$folder has other things in it; give it a folder of its own"
     remember
     cd "$folder"
     make_ca

@@ -104,7 +104,7 @@ pub async fn remove_retained(
     patience: Duration,
 ) -> Result<(), NoAnswer> {
     connected(network, settings, patience, async |connection, _| {
-        let topics = ["availability", "info", "volume"].map(|name| topic(settings, name));
+        let topics = ["availability", "info", "volume", "home"].map(|name| topic(settings, name));
         subscribe(connection, &[&topics[0]]).await?;
         receive(connection, |message| message.payload() == b"offline").await?;
         let states = retained_states(connection, settings).await?;

@@ -30,6 +30,8 @@ pub struct Settings {
     pub controller_hint: String,
     /// Whether the example tools are there.
     pub example_tools: bool,
+    /// Whether it announces itself to Home Assistant, unless the setting says otherwise.
+    pub discovery: bool,
     /// Whether the hub may use the desktop's clock. A board has none, and has to be told the time.
     pub has_clock: bool,
     /// The name of its Wi-Fi network, and the password.
@@ -70,6 +72,7 @@ impl Settings {
             rule: String::new(),
             controller_hint: SERIAL_HINT.into(),
             example_tools: false,
+            discovery: true,
             has_clock: true,
             wifi: Default::default(),
             panel: Panel::default(),
@@ -112,6 +115,7 @@ pub async fn run(
         rule: &settings.rule,
         controller_hint: &settings.controller_hint,
         example_tools: settings.example_tools,
+        discovery: settings.discovery,
         ..Config::DEFAULT
     };
     let ((mut rx, mut tx), (mut keyboard, mut screen)) = (uart, console);

@@ -78,6 +78,7 @@ fn the_hub_and_every_device_are_announced() {
                 "o": { "name": "Hearthwave", "sw": env!("CARGO_PKG_VERSION") },
                 "avty": [
                     { "t": "hearthwave/story/availability" },
+                    { "t": "hearthwave/story/home" },
                     { "t": "hearthwave/story/device/7-0", "val_tpl": "{{'online' if value_json.available else 'offline'}}" },
                 ],
                 "avty_mode": "all",
@@ -164,7 +165,8 @@ fn another_prefix_is_used_after_a_restart() {
         world.restarts_the_hub().await;
         let message = assistant.next(Duration::from_secs(20)).await.expect("an announcement");
         assert_eq!(message.topic, "ha/device/story/config");
-        assistant.publish(Publish::new("ha/status", "online"));
+        // Home Assistant says that it has started where it always does.
+        assistant.publish(Publish::new("homeassistant/status", "online"));
         while assistant.next(Duration::from_secs(20)).await.expect("it again").topic
             != "ha/device/story/config"
         {}
@@ -223,5 +225,48 @@ fn every_answer_is_an_event() {
         assert_eq!(ann.reply().await["content"], "Good evening.");
         assert_refused(&ann.asks("chat", json!({})).await, "invalid_request", "");
         assert!(ann.hears_all("event/answer").await.is_empty(), "what is refused is no answer");
+    });
+}
+
+/// Until the devices are known, what the broker keeps of an earlier run is not taken for what is now.
+#[test]
+fn nothing_is_available_before_it_is_known() {
+    at_home(async |world, home, ann| {
+        home.faults().unplug();
+        let topics = ["home", "availability"].map(|name| ann.topic(name));
+        let mut assistant = world.client("assistant", &[&topics[0], &topics[1]]).await;
+        for _ in topics.iter() {
+            assert_eq!(
+                assistant.next(Duration::from_secs(5)).await.expect("what is retained").payload,
+                b"online"
+            );
+        }
+        world.restarts_the_hub().await;
+        let mut seen = Vec::new();
+        while seen.last().map(Vec::as_slice) != Some(b"online") {
+            let message = assistant.next(Duration::from_secs(60)).await.expect("the hub is back");
+            if message.topic == topics[0] || message.payload == b"online" {
+                seen.push(message.payload);
+            }
+        }
+        let words: Vec<_> = seen.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+        assert!(
+            words.ends_with(&["offline".into(), "online".into()]),
+            "first of the home, then of the hub: {words:?}"
+        );
+        home.faults().plug();
+        assert_eq!(assistant.hears_at(&topics[0]).await.payload, b"online");
+    });
+}
+
+#[test]
+fn discovery_is_turned_off_at_the_console() {
+    at_home(async |world, _, ann| {
+        assert!(!kept(world).await.is_empty());
+        let mut console = world.console();
+        console.types("set homeassistant.discovery off").await;
+        sleep(Duration::from_secs(1)).await;
+        ann.gets_an_echo().await;
+        assert_eq!(kept(world).await.len(), 0);
     });
 }

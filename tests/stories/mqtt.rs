@@ -346,9 +346,9 @@ fn a_hub_that_nobody_asks_publishes_nothing_but_its_presence_and_its_health() {
         sleep(Duration::from_secs(7200)).await;
         let sent = world.wire.dials.borrow()[0].packet_types();
         let publications = sent.iter().filter(|packet| **packet == PUBLISH).count();
-        // Online; `info`, at first and when the controller did not answer; a notice about that; the volume; the announcement to
+        // `home`; online; `info`, at first and when the controller did not answer; a notice about that; the volume; the announcement to
         // Home Assistant. For its graphs, `health` once a minute.
-        assert!(publications <= 6 + 7200 / 60, "{publications}");
+        assert!(publications <= 7 + 7200 / 60, "{publications}");
     });
 }
 

@@ -35,6 +35,8 @@ pub struct Config<'a> {
     pub controller_hint: &'a str,
     /// Whether the example tools are registered.
     pub example_tools: bool,
+    /// Whether it announces itself to Home Assistant, unless the setting says otherwise.
+    pub discovery: bool,
 }
 
 /// The default of [`Config::tool_prefix`].
@@ -87,6 +89,7 @@ impl Config<'_> {
         rule: "",
         controller_hint: SERIAL_HINT,
         example_tools: false,
+        discovery: true,
     };
 }
 

@@ -111,9 +111,10 @@ impl Notices {
         self.waiting.pop()
     }
 
-    /// How many were evicted before they could be published, or left out in a storm that lasts.
+    /// How many were evicted before they could be published, or left out in a storm.
     pub fn dropped(&self) -> u32 {
-        self.waiting.evicted().saturating_add(self.allowance.get().left_out.into())
+        let Allowance { left_out, left_out_before, .. } = self.allowance.get();
+        self.waiting.evicted().saturating_add(left_out.saturating_add(left_out_before).into())
     }
 
     /// Waits until there is one to publish.
@@ -145,13 +146,15 @@ struct Allowance {
     used: u8,
     /// Left out since the last one.
     left_out: u16,
+    /// Left out before that.
+    left_out_before: u16,
     /// The second in which `used` was right.
     second: u32,
 }
 
 impl Allowance {
     const fn new() -> Self {
-        Self { used: 0, left_out: 0, second: 0 }
+        Self { used: 0, left_out: 0, left_out_before: 0, second: 0 }
     }
 
     /// Allows a notice, and returns how many were left out before it; `None` if it is left out, too.
@@ -167,6 +170,7 @@ impl Allowance {
             return None;
         }
         self.used += 1;
+        self.left_out_before = self.left_out_before.saturating_add(self.left_out);
         Some(core::mem::take(&mut self.left_out))
     }
 }

@@ -228,6 +228,8 @@ impl Options {
     /// The hub's settings, with those in the environment.
     pub fn settings(&self) -> Settings {
         let mut settings = Settings::in_memory(&self.hub_id);
+        // Nobody wants a hub of one question in their Home Assistant.
+        settings.discovery = !self.is_temporary;
         if let Some(url) = &self.broker {
             let login = url.login.clone().or_else(|| login(environment));
             settings.broker = BrokerUrl { login, ..url.clone() };

@@ -23,6 +23,8 @@ use crate::network::Stream;
 pub(super) const PEERS: usize = 32;
 /// Peers that are told at the same time that there are too many.
 const REFUSED: usize = 32;
+/// How long a connection may last, whatever it says: Home Assistant opens one for each sentence, and places are few.
+const LIFETIME: Duration = Duration::from_secs(600);
 /// For a peer to begin with an event. Peers that come back for each question take none of it.
 const IDLE: Duration = Duration::from_secs(60);
 /// For a peer to send the rest of an event, or to take one.
@@ -108,8 +110,10 @@ pub(super) async fn serve(mut listener: Listener, ask: mpsc::Sender<Question>) {
         if let Ok(place) = Arc::clone(&served).try_acquire_owned() {
             let ask = ask.clone();
             peers.spawn(async move {
-                if let Err(error) = talk(peer, &ask).await {
-                    log::debug!("voice: a connection ended: {error}");
+                match timeout(LIFETIME, talk(peer, &ask)).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => log::debug!("voice: a connection ended: {error}"),
+                    Err(_) => log::debug!("voice: a connection was closed after {LIFETIME:?}"),
                 }
                 drop(place);
             });

@@ -41,6 +41,8 @@ use self::settings::Started;
 pub use self::wifi::join_network;
 use crate::clock::Clock;
 use crate::config::{Config, HubId};
+use crate::discovery::Discovery;
+use crate::home::Home;
 use crate::limits;
 use crate::link;
 use crate::log::info;
@@ -90,6 +92,10 @@ pub struct Resources<'a, N, P, S> {
     pub restart: &'a Signal<NoopRawMutex, ()>,
     /// The time.
     pub clock: &'a Clock,
+    /// The devices.
+    pub home: &'a Home,
+    /// What Home Assistant is told.
+    pub discovery: &'a Discovery,
 }
 
 /// Serves whoever sits at the port, for ever.

@@ -9,6 +9,7 @@ use heapless::{String, Vec};
 use super::command::{assignment, known_key, nearest_key};
 use super::input::Input;
 use super::{Console, Resources};
+use crate::discovery::Discovery;
 use crate::limits;
 use crate::log::info;
 use crate::platform::{Network, Platform};
@@ -197,6 +198,10 @@ where
         if core::ptr::eq(setting, &VOLUME) {
             let mut store = self.hub.store.lock().await;
             self.hub.speaker.apply(self.hub.platform, &mut store, self.hub.config).await;
+        }
+        if Discovery::depends_on(setting) {
+            self.hub.discovery.apply(&mut *self.hub.store.lock().await, self.hub.config).await;
+            self.hub.home.announce_all();
         }
         match setting.kind {
             SettingKind::Rule => self.screen.line(format_args!("{key} is changed")),

@@ -5,7 +5,7 @@ use crate::home::{Device, Kind, Reading};
 use crate::json::{Text, Writer};
 
 /// Where its state is, and when that counts. `$` is the device's id.
-const COMMON: &str = r#""avty":[{"t":"hearthwave/@/availability"},{"t":"hearthwave/@/device/$","val_tpl":"{{'online' if value_json.available else 'offline'}}"}],"avty_mode":"all","cmd_t":"hearthwave/@/request/device/set""#;
+const COMMON: &str = r#""avty":[{"t":"hearthwave/@/availability"},{"t":"hearthwave/@/home"},{"t":"hearthwave/@/device/$","val_tpl":"{{'online' if value_json.available else 'offline'}}"}],"avty_mode":"all","cmd_t":"hearthwave/@/request/device/set""#;
 
 const STATE_TOPIC: &str = r#""stat_t":"hearthwave/@/device/$""#;
 
@@ -36,7 +36,9 @@ const LIGHT_ON: &str = r#""cmd_on_tpl":"{\"device\":\"$\",{% if red is defined %
 
 const LOCK: &str = r#""p":"lock","val_tpl":"{{'JAMMED' if value_json.state.jammed|default(false) else iif(value_json.state.locked|default(none),'LOCKED','UNLOCKED','None')}}""#;
 
-const COVER: &str = r#""p":"cover","pl_open":"{\"device\":\"$\",\"action\":\"open\"}","pl_cls":"{\"device\":\"$\",\"action\":\"close\"}","val_tpl":"{% set s=value_json.state %}{{'open' if s.stopped|default(false) else 'None' if s.position is not defined else 'closed' if s.position==0 else 'open'}}""#;
+const COVER: &str = r#""p":"cover","pl_open":"{\"device\":\"$\",\"action\":\"open\"}","pl_cls":"{\"device\":\"$\",\"action\":\"close\"}""#;
+
+const COVER_STATE: &str = r#""val_tpl":"{% set s=value_json.state %}{{'open' if s.stopped|default(false) else 'None' if s.position is not defined else 'closed' if s.position==0 else 'open'}}""#;
 
 const STOP: &str = r#""pl_stop":"{\"device\":\"$\",\"action\":\"stop\"}""#;
 
@@ -118,7 +120,7 @@ fn write_main(fill: &[(char, &str); 2], device: &Device<'_>, out: &mut Writer<'_
         Kind::Siren => &[SIREN, COMMAND],
         Kind::Light => &[LIGHT],
         Kind::Lock => &[LOCK, COMMAND],
-        Kind::Cover | Kind::Garage => &[COVER],
+        Kind::Cover | Kind::Garage => &[COVER, COVER_STATE],
         Kind::Climate => &[CLIMATE],
         Kind::BinarySensor => &[BINARY],
         Kind::Scene => &[SCENE],
@@ -142,10 +144,11 @@ fn write_details(fill: &[(char, &str); 2], device: &Device<'_>, out: &mut Writer
     let mut highest = heapless::String::<8>::new();
     // It fits.
     let _ = core::fmt::write(&mut highest, format_args!("{most}"));
+    let has_level = abilities.can("level") && highest != "0";
     let fill_level = [hub, id, ('^', highest.as_str())];
     match device.kind {
         Kind::Light => {
-            if abilities.can("level") {
+            if has_level {
                 out.members(LEVEL, &fill_level);
             }
             if abilities.can("color") {
@@ -202,7 +205,8 @@ fn write_reading(
 ) {
     // It becomes a part of a template.
     let is_plain = |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    let Some(name) = name.plain().filter(is_plain) else { return };
+    let is_taken = |name: &&str| ["main", "battery", "button"].contains(name);
+    let Some(name) = name.plain().filter(|name| is_plain(name) && !is_taken(name)) else { return };
     let known = Reading::named(name);
     let unit = device.unit(name);
     let [hub, id] = *fill;

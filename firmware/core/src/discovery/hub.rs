@@ -61,9 +61,9 @@ const ENTITIES: [Row; 9] = [
     ),
 ];
 
-/// Decides about what waited last, by the number that the button keeps: what came since is not decided by somebody who has not
-/// seen it. `^` is the decision.
-const DECIDE: &str = r#""p":"button","json_attr_t":"~/approval/+","json_attr_tpl":"{% set waits=value_json.state=='waiting' %}{% set last=this.attributes.id|default(0) %}{{{'id':value_json.id,'what':value_json.what}|tojson if waits else {'id':0}|tojson if last==value_json.id else {'id':last,'what':this.attributes.what|default('')}|tojson}}","cmd_t":"~/request/approve","cmd_tpl":"{\"id\":{{this.attributes.id|default(0)}},\"allow\":^}""#;
+/// Decides about what waits, by the number that the button keeps: that of the first, until it is decided. The hub then tells of
+/// the others again. So nothing is decided by somebody who looks at something else. `^` is the decision.
+const DECIDE: &str = r#""p":"button","json_attr_t":"~/approval/+","json_attr_tpl":"{% set waits=value_json.state=='waiting' %}{% set last=this.attributes.id|default(0) %}{{{'id':value_json.id,'what':value_json.what}|tojson if waits and last==0 else {'id':0}|tojson if last==value_json.id and not waits else {'id':last,'what':this.attributes.what|default('')}|tojson}}","cmd_t":"~/request/approve","cmd_tpl":"{\"id\":{{this.attributes.id|default(0)}},\"allow\":^}""#;
 
 /// A member of `health`, `^`.
 const DIAGNOSTIC: &str = r#""p":"sensor","ent_cat":"diagnostic","stat_t":"~/health","val_tpl":"{{value_json['^']|default('None')}}""#;

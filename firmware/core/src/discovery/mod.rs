@@ -29,11 +29,14 @@ use crate::home::Device;
 use crate::json::{Overflow, Writer};
 use crate::limits;
 use crate::mqtt::Topic;
-use crate::settings::{HOMEASSISTANT_DEVICES, HOMEASSISTANT_DISCOVERY, HOMEASSISTANT_PREFIX};
+use crate::settings::{HOMEASSISTANT_DEVICES, HOMEASSISTANT_DISCOVERY, HOMEASSISTANT_PREFIX, Setting};
 use crate::store::Store;
 
 /// Who announces, in every announcement.
 const ORIGIN: &str = concat!(r#""o":{"name":"Hearthwave","sw":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
+
+/// Where Home Assistant says that it has started, whatever its discovery prefix is.
+pub const STATUS: &str = "homeassistant/status";
 
 /// What is announced, and where. All zeros when new: nothing is.
 pub struct Discovery {
@@ -41,8 +44,6 @@ pub struct Discovery {
     is_on: Cell<bool>,
     has_devices: Cell<bool>,
     hub_is_due: Cell<bool>,
-    /// The broker keeps no announcement any more.
-    is_removed: Cell<bool>,
 }
 
 impl Discovery {
@@ -53,7 +54,6 @@ impl Discovery {
             is_on: Cell::new(false),
             has_devices: Cell::new(false),
             hub_is_due: Cell::new(false),
-            is_removed: Cell::new(false),
         }
     }
 
@@ -66,22 +66,21 @@ impl Discovery {
         self.apply(store, config).await;
     }
 
+    /// Whether a setting is one of those that [`apply`](Self::apply) reads.
+    pub fn depends_on(setting: &Setting) -> bool {
+        [&HOMEASSISTANT_DISCOVERY, &HOMEASSISTANT_DEVICES].iter().any(|row| core::ptr::eq(setting, *row))
+    }
+
     /// Reads the settings that somebody has changed. The hub and all devices have to be announced again then, or removed.
     pub async fn apply<F: MultiwriteNorFlash>(&self, store: &mut Store<'_, F>, config: &Config<'_>) {
         self.is_on.set(HOMEASSISTANT_DISCOVERY.value(store, config).await == "on");
         self.has_devices.set(HOMEASSISTANT_DEVICES.value(store, config).await == "on");
-        self.is_removed.set(false);
         self.announce_hub();
     }
 
     /// Whether something is announced at all.
     pub fn is_on(&self) -> bool {
         self.is_on.get()
-    }
-
-    /// Whether the broker has to be told something: an announcement, or that there is none any more.
-    pub fn is_due(&self) -> bool {
-        self.is_on.get() || !self.is_removed.get()
     }
 
     /// The hub has to be announced again, or removed.
@@ -92,16 +91,6 @@ impl Discovery {
     /// Takes whether the hub has to be announced, or removed.
     pub fn take_hub(&self) -> bool {
         self.hub_is_due.take()
-    }
-
-    /// The hub has been announced, or removed.
-    pub fn announced_hub(&self) {
-        self.is_removed.set(!self.is_on.get());
-    }
-
-    /// Where Home Assistant says that it has started.
-    pub fn status_topic(&self) -> Topic {
-        self.topic(&["/status"])
     }
 
     /// Where the hub is announced.

@@ -113,7 +113,11 @@ fn each_kind_is_what_home_assistant_has_for_it() {
             "switch",
             json!({ "opt": true, "val_tpl": null }),
         ),
-        (device("group", json!({}), &[("open", none.clone())]), "cover", json!({ "opt": true })),
+        (
+            device("group", json!({}), &[("open", none.clone())]),
+            "cover",
+            json!({ "opt": true, "val_tpl": null }),
+        ),
         (device("button", json!({ "presses": 0 }), &[]), "event", json!({ "dev_cla": "button" })),
     ];
     for (device, platform, expected) in cases {
@@ -186,7 +190,6 @@ fn topics_have_only_what_home_assistant_takes() {
     let (discovery, hub) = (on(), HubId::new(HUB).unwrap());
     assert_eq!(discovery.hub_topic(hub), "homeassistant/device/hub-1/config");
     assert_eq!(discovery.device_topic(hub, "a.b:c-d_e"), "homeassistant/device/hub-1/a_b_c-d_e/config");
-    assert_eq!(discovery.status_topic(), "homeassistant/status");
 }
 
 /// Any JSON that a controller could put there.

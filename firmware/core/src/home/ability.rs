@@ -88,6 +88,9 @@ fn tenths(number: &str) -> Option<i16> {
     let (sign, digits) = number.strip_prefix('-').map_or((1, number), |digits| (-1, digits));
     let (whole, rest) = digits.split_once('.').unwrap_or((digits, "0"));
     let whole: i16 = whole.parse().ok()?;
+    if !rest.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
     let tenth = rest.get(..1)?.parse::<i16>().ok()?;
     whole.checked_mul(10)?.checked_add(tenth)?.checked_mul(sign)
 }

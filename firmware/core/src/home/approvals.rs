@@ -361,6 +361,10 @@ impl Drop for Asked<'_> {
         }
         self.place.is_taken.set(false);
         self.place.is_unspoken.set(false);
+        // Whoever had this one before their eyes is shown the others.
+        for other in self.approvals.places.iter().filter(|place| place.is_waiting()) {
+            other.is_due.set(true);
+        }
         self.approvals.changed.signal(());
     }
 }

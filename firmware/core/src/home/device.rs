@@ -87,6 +87,7 @@ impl<'a> Device<'a> {
         }
         let state = self.state();
         readings_in(state).for_each(|name| hash.add(name.escaped().as_bytes()));
+        hash.add(&[u8::from(state.get("presses").is_some())]);
         hash.add(state.get("class").map_or("", |class| class.text()).as_bytes());
         hash.add(&[self.kind as u8, u8::from(self.battery.is_some())]);
         hash.add(&self.abilities.to_bytes());

@@ -131,9 +131,9 @@ async fn read(port: &Port, home: &Home, id: &DeviceId) -> bool {
     let taken =
         port.call(Method::ReadResource, |params| uri(id, params), |answer| take(home, id, answer)).await;
     match taken {
-        Ok(_) => true,
+        Ok(true) => true,
         // It is tried again now and then; the others do not wait for it.
-        Err(CallError::Silent | CallError::Malformed(_)) => {
+        Ok(false) | Err(CallError::Silent | CallError::Malformed(_)) => {
             warn!("home: the controller does not tell how {} is", id.as_str());
             set(home, id, Flags::KNOWN, false);
             set(home, id, Flags::DUE, true);
@@ -142,7 +142,7 @@ async fn read(port: &Port, home: &Home, id: &DeviceId) -> bool {
         }
         unasked => {
             set(home, id, Flags::STALE, true);
-            note(id, unasked)
+            note(id, unasked.map(drop))
         }
     }
 }

@@ -69,6 +69,8 @@ pub struct Home {
     last_asked: Cell<usize>,
     /// What the broker keeps of earlier runs has to be looked at.
     sweep_is_due: Cell<bool>,
+    /// All devices have been read once.
+    is_current: Cell<bool>,
     changes: RefCell<Changes>,
     /// What waits for approval.
     pub approvals: Approvals,
@@ -156,6 +158,7 @@ impl Home {
             list_is_stale: Cell::new(false),
             last_asked: Cell::new(0),
             sweep_is_due: Cell::new(false),
+            is_current: Cell::new(false),
             changes: RefCell::new(Changes::new()),
             approvals: Approvals::new(),
         }
@@ -166,6 +169,7 @@ impl Home {
         self.phase.set(Phase::Away);
         self.left_out.set(0);
         self.sweep_is_due.set(false);
+        self.is_current.set(false);
         self.change(Table::clear);
         if let Ok(mut changes) = self.changes.try_borrow_mut() {
             changes.clear();
@@ -336,6 +340,7 @@ impl Home {
                     let (count, left_out) = self.count();
                     info!("home: {} devices are known, {} more do not fit", count, left_out);
                     self.sweep_is_due.set(true);
+                    self.is_current.set(true);
                     self.enter(Phase::Known);
                     if self.list_is_stale.get() {
                         self.phase.set(Phase::Unlisted);

@@ -1,6 +1,6 @@
 //! The home at the broker: what has to be published of the devices, and what an earlier run left there.
 
-use super::table::Flags;
+use super::table::{Flags, Table};
 use super::{DeviceId, Home, Phase};
 use crate::json::{Overflow, Value, Writer};
 
@@ -51,22 +51,35 @@ impl Home {
 
     /// What has to become of the state that the broker keeps of a device from an earlier run.
     pub(crate) fn leftover(&self, id: &str, payload: &[u8]) -> Leftover {
-        let is_here = self.look(|table| table.place(id).is_some()).unwrap_or(true);
+        // Of one that is here and was not read yet, nobody knows how it stands.
+        let place = self.look(|table| table.place(id).map(|place| table.has(place, Flags::KNOWN)));
+        let Some(place) = place else { return Leftover::Keep };
         let is_available = || {
             Value::parse(payload)
                 .ok()
                 .and_then(|state| state.get("available"))
                 .is_none_or(|is| is.text() != "false")
         };
-        if is_here || payload.is_empty() {
+        if place == Some(true) || payload.is_empty() {
             Leftover::Keep
-        } else if self.is_known() || self.is_unsupported() {
+        } else if place.is_none() && (self.is_known() || self.is_unsupported()) {
             Leftover::Clear
         } else if is_available() {
             Leftover::Unavailable
         } else {
             Leftover::Keep
         }
+    }
+
+    /// Whether a device of this id has been read since the controller was last lost.
+    pub(crate) fn knows(&self, id: &str) -> bool {
+        let place = |table: &Table| table.place(id).is_some_and(|place| table.has(place, Flags::KNOWN));
+        self.look(place).unwrap_or_default()
+    }
+
+    /// Whether what is retained of devices is of this run: all have been read once. Then each tells for itself.
+    pub(crate) fn is_current(&self) -> bool {
+        self.is_current.get()
     }
 
     /// Takes the id of a device of which the broker has to be told. [`published`](Self::published) or

@@ -4,7 +4,7 @@ use core::fmt::{self, Display};
 
 use crate::json::{Text, Value};
 
-/// Something that devices reading.
+/// Something that devices measure, by its name in their states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The member of the state.

@@ -17,13 +17,11 @@ use crate::request::{Job, Request};
 use crate::text::spoken::{Spoken, Voice};
 
 impl Publisher<'_> {
-    /// Everything has to be announced, and told, again.
+    /// Everything has to be announced again. If discovery is off, removed again: that may have been lost with a connection.
     pub(super) fn announce_all(&mut self) {
-        if self.parts.discovery.is_due() {
-            self.parts.discovery.announce_hub();
-            self.parts.home.announce_all();
-            self.health_is_due = Instant::MIN;
-        }
+        self.parts.discovery.announce_hub();
+        self.parts.home.announce_all();
+        self.health_is_due = Instant::MIN;
     }
 
     /// Publishes one announcement: they are long, and nothing is to wait for them. The hub comes first, which the others refer
@@ -49,7 +47,7 @@ impl Publisher<'_> {
                     self.home_waits = true;
                     return Ok(());
                 }
-                Sent::Now(_) => discovery.announced_hub(),
+                Sent::Now(_) => {}
                 Sent::Never => {
                     warn!("mqtt: the hub's announcement to Home Assistant is larger than the broker takes")
                 }

@@ -10,12 +10,13 @@ use super::{Parts, content, device, health, settings, time, turn};
 use crate::chat::prompts;
 use crate::clock::Source;
 use crate::conversations::ConversationId;
+use crate::discovery::Discovery;
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::log::{error, warn};
 use crate::mqtt::{ReplyTo, Topics};
 use crate::platform::Platform;
 use crate::request::{self, Job, Refusal, Request};
-use crate::settings::{HOMEASSISTANT_DEVICES, HOMEASSISTANT_DISCOVERY, TIME_SERVER, VOLUME};
+use crate::settings::{TIME_SERVER, VOLUME};
 use crate::store::Store;
 use crate::tool::{self, Format, Name, Registry};
 use crate::tools::{Toolbox, write_now};
@@ -92,10 +93,7 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
             if core::ptr::eq(setting, &TIME_SERVER) {
                 toolbox.clock.want();
             }
-            if [&HOMEASSISTANT_DISCOVERY, &HOMEASSISTANT_DEVICES]
-                .iter()
-                .any(|row| core::ptr::eq(setting, *row))
-            {
+            if Discovery::depends_on(setting) {
                 parts.discovery.apply(&mut *store.lock().await, parts.config).await;
                 parts.home.announce_all();
             }

@@ -282,6 +282,8 @@ impl<'a> Hub<'a> {
             notices,
             restart: &restart,
             clock: toolbox.clock,
+            home,
+            discovery: parts.discovery,
         };
         let console = pin!(console::run(console, console_memory, people));
         let time = pin!(time::keep(&network, parts, toolbox));

@@ -55,6 +55,8 @@ pub(super) struct Publisher<'a> {
     devices: (usize, usize),
     /// There was no room for something of the home's.
     pub(super) home_waits: bool,
+    /// What was told of the home.
+    home_told: Option<bool>,
     /// When `health` is published next.
     pub(super) health_is_due: Instant,
     /// Home Assistant's start has to be listened for.
@@ -77,6 +79,7 @@ impl<'a> Publisher<'a> {
             leftover: None,
             devices: (0, 0),
             home_waits: false,
+            home_told: None,
             health_is_due: Instant::MIN,
             status_is_wanted: true,
             denials: [Instant::MIN; 2],
@@ -86,6 +89,7 @@ impl<'a> Publisher<'a> {
     /// A connection begins, in a `fresh` session or not.
     pub(super) fn connected(&mut self, fresh: bool) {
         self.intake.connected(fresh);
+        self.home_told = None;
         self.online_is_due = true;
         self.info_is_due = true;
         self.volume_is_due = true;
@@ -126,6 +130,7 @@ impl<'a> Publisher<'a> {
         }
         let devices = self.parts.home.announced();
         self.info_is_due |= devices != self.devices && self.parts.home.is_known();
+        self.publish_home(connection).await?;
         self.publish_online(connection).await?;
         self.publish_info(connection).await?;
         self.publish_volume(connection).await?;
@@ -147,8 +152,24 @@ impl<'a> Publisher<'a> {
         self.publish_health(connection).await
     }
 
+    /// Publishes whether the states of devices are of this run. Before the hub is online: until then those of an earlier run
+    /// are not taken for what is now.
+    async fn publish_home<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
+        let is_current = self.parts.home.is_current();
+        if self.home_told != Some(is_current) {
+            let topic = self.topics.own("home");
+            let word: &[u8] = if is_current { b"online" } else { b"offline" };
+            let mut payload = |buffer: &mut [u8]| copy(word, buffer);
+            let home = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce);
+            if !matches!(retain(connection, home).await?, Sent::Later) {
+                self.home_told = Some(is_current);
+            }
+        }
+        Ok(())
+    }
+
     async fn publish_online<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
-        if self.online_is_due {
+        if self.online_is_due && self.home_told.is_some() {
             let topic = self.topics.own("availability");
             let mut payload = |buffer: &mut [u8]| copy(b"online", buffer);
             let online = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce);
@@ -428,7 +449,8 @@ impl<'a> Publisher<'a> {
         if !connection.is_retaining() {
             self.leftover = None;
         }
-        if let Some((id, leftover)) = self.leftover.take() {
+        // Meanwhile it may have become known.
+        if let Some((id, leftover)) = self.leftover.take().filter(|(id, _)| !home.knows(id)) {
             if leftover == Leftover::Clear && !self.announce(&id, connection).await? {
                 self.leftover = Some((id, leftover));
                 self.home_waits = true;

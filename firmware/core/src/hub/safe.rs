@@ -39,7 +39,8 @@ impl Hub<'_> {
         P: Platform,
     {
         let Self { config, memory, .. } = self;
-        let Memory { mqtt, port, notices, store, identity, console: console_memory, .. } = &mut **memory;
+        let Memory { mqtt, port, notices, store, identity, console: console_memory, home, discovery, .. } =
+            &mut **memory;
         notices.clear();
         port.clear();
         let mut store = Store::new(Gated::new(flash, port.gate()), store);
@@ -71,6 +72,8 @@ impl Hub<'_> {
             notices,
             restart,
             clock: &Clock::new(),
+            home,
+            discovery,
         };
         let try_again = async {
             Timer::after(limits::SAFE_MODE).await;

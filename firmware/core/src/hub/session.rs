@@ -12,6 +12,7 @@ use minimq::{
 use super::Parts;
 use super::identity::Identity;
 use super::publisher::Publisher;
+use crate::discovery;
 use crate::json::Value;
 use crate::limits;
 use crate::log::{debug, error, info, warn};
@@ -135,7 +136,7 @@ async fn serve<IO: Io>(
             sweep(connection, &publisher.topics, parts).await?;
         }
         if connection.is_subscribed() && publisher.status_is_wanted && parts.discovery.is_on() {
-            publisher.status_is_wanted = !listen_for_home_assistant(connection, parts).await?;
+            publisher.status_is_wanted = !listen_for_home_assistant(connection).await?;
         }
         // What waits for room is published when there is some, and not before.
         let health_is_due = publisher.health_is_due;
@@ -175,7 +176,7 @@ async fn serve<IO: Io>(
                     publisher.found_state(id, message.payload());
                     None
                 }
-                Some(received) if received.message.topic() == parts.discovery.status_topic().as_str() => {
+                Some(received) if received.message.topic() == discovery::STATUS => {
                     // It has started, and has forgotten what was not retained.
                     if received.message.payload() == b"online" {
                         info!("mqtt: Home Assistant has started");
@@ -240,16 +241,12 @@ async fn sweep<IO: Io>(
 }
 
 /// Has the broker tell when Home Assistant starts. `false` if there is no room for that now.
-async fn listen_for_home_assistant<IO: Io>(
-    connection: &mut Connection<'_, '_, IO>,
-    parts: &Parts<'_>,
-) -> Result<bool, Lost> {
+async fn listen_for_home_assistant<IO: Io>(connection: &mut Connection<'_, '_, IO>) -> Result<bool, Lost> {
     let options = SubscriptionOptions::default()
         .maximum_qos(QoS::AtMostOnce)
         // The hub has just announced everything.
         .retain_behavior(RetainHandling::Never);
-    let status = parts.discovery.status_topic();
-    connection.subscribe_besides(TopicFilter::new(&status).options(options)).await
+    connection.subscribe_besides(TopicFilter::new(discovery::STATUS).options(options)).await
 }
 
 /// Takes the answer to a question.

@@ -61,7 +61,8 @@ impl<'a> Topics<'a> {
         let is_reply = |own: &str| [RESPONSE, REPLY].iter().any(|place| own.starts_with(place));
         match own.filter(|own| own.is_empty() || own.starts_with('/')) {
             Some(own) => !is_reply(own),
-            None => topic.starts_with(DISCOVERY),
+            // Whatever the prefix is.
+            None => topic.starts_with(DISCOVERY) || topic.contains("/device/") && topic.ends_with("/config"),
         }
     }
 

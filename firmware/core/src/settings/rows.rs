@@ -243,7 +243,7 @@ rows! {
         key: "homeassistant.discovery",
         purpose: "Whether the hub appears in Home Assistant by itself, by MQTT discovery",
         kind: SettingKind::Switch,
-        default: |_| "on",
+        default: |config| if config.discovery { "on" } else { "off" },
         ..Setting::PLAIN
     };
     /// Whether it announces its devices, too.

@@ -4,8 +4,8 @@ use crate::conversations::ConversationId;
 use crate::json::{Text, Value, Writer};
 use crate::limits;
 use crate::request::{self, Refusal};
-use crate::text::abbreviate;
 use crate::text::spoken::{Spoken, Voice};
+use crate::text::{Measure, abbreviate, is_blank};
 use crate::tool;
 
 /// Whoever waits for the reply.
@@ -133,9 +133,13 @@ pub(in crate::hub) fn voice(request: Value<'_>) -> Voice {
 
 /// Checks `{"text", "satellite"?, "language"?}`: what somebody wants to have said.
 pub(in crate::hub) fn check_speech(request: Value<'_>) -> Result<(), Refusal> {
-    let text = request.get("text").and_then(|text| text.as_text());
-    if text.is_none_or(|text| text.chars().all(char::is_whitespace)) {
+    let text = request.get("text").and_then(|text| text.as_text()).ok_or(Refusal::NothingToSay)?;
+    let spoken = Spoken { text: &text, voice: voice(request) };
+    if is_blank(&spoken) {
         return Err(Refusal::NothingToSay);
+    }
+    if Measure::Escaped.length(&spoken) > limits::REPLY {
+        return Err(Refusal::LongText("text", limits::REPLY));
     }
     check_satellite(request).map(drop)
 }
