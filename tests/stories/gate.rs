@@ -81,6 +81,24 @@ fn a_person_allows_a_model_to_unlock_the_door() {
     });
 }
 
+/// Whoever decided about one sees the other: the buttons in Home Assistant go from one to the next.
+#[test]
+fn what_still_waits_is_told_again_when_another_is_decided() {
+    at_home(async |world, _, ann| {
+        let mut model = world.model().await;
+        for conversation in ["porch", "attic"] {
+            ann.says(json!({ "text": "Do it", "conversation": conversation }));
+            model.serves(calls(&[unlock()])).await;
+        }
+        let (first, second) = (waits(ann).await, waits(ann).await);
+        assert_ne!(first["id"], second["id"]);
+        ann.sends("approve", json!({ "id": first["id"], "allow": false }));
+        assert_eq!(becomes(ann, &first).await["state"], "denied");
+        let again = waits(ann).await;
+        assert_eq!((&again["id"], &again["conversation"]), (&second["id"], &json!("attic")));
+    });
+}
+
 #[test]
 fn a_person_who_denies_or_says_nothing_leaves_the_door_locked() {
     at_home(async |world, home, ann| {
