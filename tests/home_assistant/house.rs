@@ -7,8 +7,9 @@ use host_sim::network::Network;
 use host_sim::options::Llm;
 use host_sim::relay::{Models, Settings};
 use host_sim::voice::{self, Listener};
-use host_sim::zwave::Home;
+use host_sim::zwave::{Home, Plans};
 use serde_json::{Value, json};
+use support::Folder;
 use support::mosquitto::Mosquitto;
 use tokio::sync::oneshot;
 use world::{Setup, in_real_time};
@@ -27,7 +28,7 @@ pub(crate) struct House {
 
 impl House {
     pub(crate) fn start(broker: &Mosquitto) -> Self {
-        let (home, port) = (Home::default(), broker.port);
+        let (home, port) = (Home::default().with_plans(groups()), broker.port);
         let (stop, stopped) = oneshot::channel();
         let own = home.clone();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
@@ -69,6 +70,16 @@ impl Drop for House {
             panic!("the hub's thread has panicked");
         }
     }
+}
+
+/// One of switches, and one of covers.
+fn groups() -> Plans {
+    let folder = Folder::new("hearthwave-groups");
+    let file = folder.0.join("groups.json");
+    let groups =
+        json!({ "groups": { "Lamps": ["Floor Lamp", "Kitchen Light"], "Awnings": ["Porch Awning"] } });
+    std::fs::write(&file, groups.to_string()).expect("a file");
+    Plans::read(&file).expect("groups")
 }
 
 /// Changes a setting of the hub.

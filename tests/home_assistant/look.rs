@@ -29,7 +29,7 @@ pub(crate) const HUB_ENTITIES: [&str; 17] = [
 ];
 
 /// Those of a new home, and how they stand. What has not happened yet is unknown.
-const HOME_ENTITIES: [(&str, &str); 33] = [
+const HOME_ENTITIES: [(&str, &str); 35] = [
     ("2-0", "off"),
     ("3-0", "off"),
     ("4-0", "on"),
@@ -60,6 +60,8 @@ const HOME_ENTITIES: [(&str, &str); 33] = [
     ("20-0", "off"),
     ("22-0", "*"),
     ("22-0_battery", "81"),
+    ("group-lamps", "*"),
+    ("group-awnings", "*"),
     ("scene-good-morning", "*"),
     ("scene-movie-night", "*"),
     ("scene-good-night", "*"),

@@ -192,7 +192,11 @@ async fn hear(event: &Event, context: Option<&Map<String, Value>>, ask: &mpsc::S
     let milliseconds = started.elapsed().as_millis();
     match answer {
         Ok(_) => log::info!("voice: a question was answered after {milliseconds} ms"),
-        Err(silence) => log::warn!("voice: a question was not answered ({silence:?}, {milliseconds} ms)"),
+        Err(silence) => log::warn!(
+            "voice: a question was not answered after {milliseconds} ms: {}{}",
+            silence.words(),
+            silence.hint()
+        ),
     }
     answer
 }

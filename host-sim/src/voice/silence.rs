@@ -50,6 +50,17 @@ impl Silence {
         }
     }
 
+    /// What whoever reads the log can do, after the words.
+    pub(super) const fn hint(self) -> &'static str {
+        match self {
+            Self::NoHub => {
+                " (no hub's `availability` is to be seen at this broker; if it has access rules, use a satellite's login)"
+            }
+            Self::SeveralHubs => " (name it with --hub)",
+            _ => "",
+        }
+    }
+
     /// Why the hub refused, by the `error_type` of its reply.
     pub(super) fn of_refusal(error_type: &str) -> Self {
         match error_type {

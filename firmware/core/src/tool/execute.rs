@@ -137,9 +137,8 @@ pub async fn execute<H: Handlers>(
     arguments: Value<'_>,
     reply: &mut Writer<'_>,
 ) -> Execution {
-    let start = Instant::now();
     let before = reply.mark();
-    let mut call = Call { registry, name, arguments, before, reply };
+    let mut call = Call { registry, name, arguments, before, reply, start: Instant::now() };
     let mut outcome = match registry.look(name, |tool| (tool.implementation, tool.hints)) {
         Some((implementation, hints)) => {
             trace!("Tool called: {}", name.as_str());
@@ -150,7 +149,7 @@ pub async fn execute<H: Handlers>(
     if outcome.is_ok() && call.reply.room() < EPILOGUE {
         outcome = Err(call.is_too_large());
     }
-    let reply = call.reply;
+    let Call { reply, start, .. } = call;
     let milliseconds = start.elapsed().as_millis();
     let [arguments, more] = quote(arguments.text());
     match &outcome {
@@ -181,6 +180,8 @@ struct Call<'a, 'b> {
     /// Where its outcome begins in the reply.
     before: Mark,
     reply: &'a mut Writer<'b>,
+    /// When it began, after a person has decided about it: that is not the tool's time.
+    start: Instant,
 }
 
 impl Call<'_, '_> {
@@ -320,7 +321,9 @@ impl Call<'_, '_> {
     /// Has a call of one of the hub's own tools admitted that may destroy something.
     async fn own<H: Handlers>(&mut self, hints: Hints, handlers: &H) -> Result<(), Failed> {
         let call = ControllerCall { tool: self.name, hints, arguments: self.arguments };
-        match handlers.admit(&call).await {
+        let admitted = handlers.admit(&call).await;
+        self.start = Instant::now();
+        match admitted {
             Ok(_) => Ok(()),
             Err(why) => {
                 let failure = handlers.denied(&call, why);
@@ -338,6 +341,7 @@ impl Call<'_, '_> {
             let admitting: Pin<&mut dyn Future<Output = _>> = pin!(handlers.admit(&call));
             admitting.await
         };
+        self.start = Instant::now();
         let admitted = match admitted {
             Ok(admitted) => admitted,
             Err(why) => return Err(self.is_denied(handlers, &tool, hints, why)),

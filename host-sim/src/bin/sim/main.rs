@@ -8,6 +8,7 @@ mod wrap;
 
 use std::io::IsTerminal as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::pin::pin;
 use std::time::Duration;
 
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
@@ -26,6 +27,8 @@ use host_sim::relay;
 use host_sim::wifi::{OverWifi, Wifi};
 use host_sim::zwave::Home;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 /// For the broker to remove the retained messages of a hub for one question.
 const REMOVE_WITHIN: Duration = Duration::from_secs(3);
@@ -47,6 +50,9 @@ async fn main() {
     // At once: the runtime would wait for somebody to press Enter at the prompt.
     std::process::exit(code)
 }
+
+/// How long the relay in this process has to take its leave.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Runs broker, relay and hub with these options. Returns the exit status.
 async fn start(options: &Options) -> Result<i32, Failure> {
@@ -113,18 +119,21 @@ async fn run(
     };
     // Without a console nobody can change the network, and it need not be waited for.
     let dial = OverWifi(options.console.is_some().then(|| wifi.clone()), network.clone());
-    let hub = hub::run(settings, line, port, dial, wifi, flash, random_seed());
-    let relaying = async {
-        if let Some(settings) = &relay
-            && let Err(error) = relay::run(network.clone(), settings, std::future::pending()).await
-        {
-            log::error!("relay: {error}");
+    let mut hub = pin!(hub::run(settings, line, port, dial, wifi, flash, random_seed()));
+    let (stop, stopped) = oneshot::channel::<()>();
+    let mut relaying = pin!(async {
+        let Some(settings) = &relay else { return std::future::pending().await };
+        let stopped = async { drop(stopped.await) };
+        relay::run(network.clone(), settings, stopped).await
+    });
+    let code = tokio::select! {
+        never = &mut hub => never,
+        ended = &mut relaying => {
+            if let Err(error) = ended {
+                eprintln!("relay: {error}");
+            }
+            return 1;
         }
-        std::future::pending().await
-    };
-    tokio::select! {
-        never = hub => never,
-        never = relaying => never,
         code = async {
             match &options.once {
                 Some(text) => prompt::once(network.clone(), settings, options, text).await,
@@ -133,7 +142,19 @@ async fn run(
         } => code,
         _ = interrupt.recv() => 0,
         _ = terminate.recv() => 0,
+    };
+    if relay.is_some() {
+        drop(stop);
+        // It takes its leave. Otherwise the broker would keep questions for it, and those who come next would not be answered.
+        let leaving = async {
+            tokio::select! {
+                never = hub => never,
+                _ = relaying => {}
+            }
+        };
+        let _ = timeout(FAREWELL, leaving).await;
     }
+    code
 }
 
 /// Opens the embedded broker to other programs: at `address`, or else at the usual port, or else at a free one.
