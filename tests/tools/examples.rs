@@ -72,6 +72,10 @@ fn every_example_gives_the_result_that_it_shows() {
                         owner.uses(&format!("set_{tool}_flag"), flag).await;
                     }
                 }
+                "undo" => {
+                    let set = json!({ "device": "Kitchen Light", "action": "on" });
+                    assert_eq!(owner.asks("device/set", set).await["success"], true);
+                }
                 "list_feature_flags" => {
                     let rest = owner.uses("list_feature_flags", json!({})).await;
                     assert_eq!(rest["result"]["flags"], json!({ "holiday": "until Sunday" }));

@@ -15,13 +15,14 @@ use crate::tool::{EPILOGUE, ErrorType, Example, Failure, Success, Tool};
 const LOW: u8 = 20;
 
 pub(super) static TOOL: Tool<'static> = Tool {
-    description: "Tells what is on, open, unlocked, active, low on battery or does not answer.\n\nUse it when somebody asks \
-                  how the home is, or what is still on. It knows without asking the devices.",
+    description: "Tells what stands out in the home.\n\nThat is what is on, open, unlocked, active, low on battery or does \
+                  not answer. Use it when somebody asks how the home is, or what is still on. It knows without asking the \
+                  devices.",
     schema: r#"{"type":"object","properties":{"room":{"type":"string","minLength":1,"maxLength":32,"description":"Only the devices in this room; left out, all of them"}}}"#,
     usage: "home_status({}) or home_status({\"room\": \"...\"})",
     examples: &[Example {
-        code: "home_status({})  ->  {\"on\": [\"Hall Light\"], \"unlocked\": [\"Front Door\"]}",
-        explanation: "The hall is lit, and the front door is not locked; nothing else stands out.",
+        code: "home_status({\"room\": \"Hall\"})  ->  {\"on\": [\"Hall Light\"]}",
+        explanation: "The hall is lit; nothing else stands out there.",
     }],
     ..Tool::builtin("home_status")
 };

@@ -16,7 +16,7 @@ use crate::text::clip;
 use crate::tool::{ControllerCall, ErrorType, Example, Failure, Hints, Implementation, Name, Success, Tool};
 
 pub(super) static TOOL: Tool<'static> = Tool {
-    description: "Takes back the last change of a device that a person or a model made.\n\nUse it when somebody says \"undo \
+    description: "Takes back the last change of a device.\n\nWhoever made it, a person or a model. Use it when somebody says \"undo \
                   that\" or \"not that one\". It does nothing if the device has changed since.",
     schema: r#"{"type":"object","properties":{}}"#,
     usage: "undo({})",
