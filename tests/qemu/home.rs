@@ -12,7 +12,7 @@ use crate::{STACK, serves, waits_for_info};
 const UPDATE_BUDGET: u64 = 160_000;
 
 /// Instructions for the announcement of a device to Home Assistant, until the network has it.
-const ANNOUNCE_BUDGET: u64 = 150_000;
+const ANNOUNCE_BUDGET: u64 = 100_000;
 
 /// A home with this many switches beside what it has anyway.
 fn large_home(count: u16) -> Home {
@@ -75,15 +75,18 @@ fn a_board_knows_64_devices_and_counts_the_rest() {
         counts.collect::<Vec<(usize, u64)>>()
     };
     wait_for("all once more", || announced().len() >= 2 * 64);
-    let (bytes, most): (Vec<_>, Vec<_>) = announced().into_iter().unzip();
+    let (bytes, mut counts): (Vec<_>, Vec<_>) = announced().into_iter().unzip();
+    counts.sort_unstable();
+    // In the more expensive ones something else was done in between.
+    let half = counts[counts.len() / 2];
     let total: usize = broker.retained(announcement).iter().map(String::len).sum();
     println!(
-        "announcing 64 devices to Home Assistant: {total} bytes, at most {} each, at most {} instructions each \
-         (budget {ANNOUNCE_BUDGET})",
+        "announcing 64 devices to Home Assistant: {total} bytes, at most {} each, {} instructions, {half} each in the \
+         middle (budget {ANNOUNCE_BUDGET})",
         bytes.iter().max().expect("bytes"),
-        most.iter().max().expect("a count")
+        counts.iter().sum::<u64>() / 2
     );
-    assert!(most.iter().all(|count| *count < ANNOUNCE_BUDGET), "{most:?}");
+    assert!(half < ANNOUNCE_BUDGET, "{counts:?}");
     machine.logs("usage: stack ");
     let stack = machine.stack_used();
     println!("the firmware's stack with 64 devices, deepest: {stack} bytes");

@@ -309,7 +309,7 @@ pub const DEVICE_UNITS: usize = 96;
 /// What the topics of Home Assistant's discovery begin with. It is `homeassistant`, unless somebody has changed it.
 pub const DISCOVERY_PREFIX: usize = 32;
 
-/// How often `health` is published for Home Assistant. Its graphs need no more.
+/// How often `health` is published for Home Assistant, at most. Its graphs need no more.
 pub const HEALTH_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What can be done with a lock, a garage door or a siren, as JSON. Two actions take some 180. What is longer is not kept:

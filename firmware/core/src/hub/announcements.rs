@@ -118,6 +118,11 @@ impl Publisher<'_> {
     }
 }
 
+/// Whether others have to know of such a request.
+pub(super) const fn concerns_others(request: Request) -> bool {
+    matches!(request, Request::Chat | Request::Transcript | Request::Speak)
+}
+
 /// Publishes what others have to know of a job that is done: what was answered to a person, and what somebody wants to have
 /// said.
 pub(super) async fn tell_others<IO: Io>(

@@ -132,9 +132,9 @@ impl<'a> Publisher<'a> {
         self.info_is_due |= devices != self.devices && self.parts.home.is_known();
         self.publish_home(connection).await?;
         self.publish_online(connection).await?;
+        self.publish_replies(connection).await?;
         self.publish_info(connection).await?;
         self.publish_volume(connection).await?;
-        self.publish_replies(connection).await?;
         self.publish_approvals(connection).await?;
         // Before events and notices: a question wants all of the buffer.
         self.publish_questions(connection).await?;
@@ -226,7 +226,7 @@ impl<'a> Publisher<'a> {
         replies.acknowledged(|op| !connection.is_pending(op));
         while let Some(slot) = replies.next_written() {
             let Some(job) = self.parts.slots.job(slot).await else { break };
-            if !replies.is_told(slot) {
+            if announcements::concerns_others(job.request) && !replies.is_told(slot) {
                 // Marked first: nobody is told twice.
                 replies.set_told(slot, true);
                 if let Sent::Later = announcements::tell_others(&self.topics, &job, connection).await? {

@@ -4,7 +4,6 @@ use core::convert::Infallible;
 
 use embassy_futures::select::{Either, Either5, select, select3, select5};
 use embassy_futures::yield_now;
-use embassy_time::Timer;
 use minimq::{
     Buffers, ConfigBuilder, ConfigError, Io, QoS, RetainHandling, SubscriptionOptions, TopicFilter, Will,
 };
@@ -139,18 +138,12 @@ async fn serve<IO: Io>(
             publisher.status_is_wanted = !listen_for_home_assistant(connection).await?;
         }
         // What waits for room is published when there is some, and not before.
-        let health_is_due = publisher.health_is_due;
         let can_publish = connection.is_subscribed() && !publisher.has_backlog();
         let news = async {
             match can_publish {
                 true => {
-                    let health = async {
-                        match parts.discovery.is_on() {
-                            true => Timer::at(health_is_due).await,
-                            false => core::future::pending().await,
-                        }
-                    };
-                    let home = select3(parts.home.changed(), parts.home.approvals.changed(), health);
+                    // `health` needs no timer: the signs of life that broker and hub exchange come often enough.
+                    let home = select(parts.home.changed(), parts.home.approvals.changed());
                     let _ = select3(parts.events.ready(), parts.notices.ready(), home).await;
                 }
                 false => core::future::pending().await,

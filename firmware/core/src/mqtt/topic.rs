@@ -62,7 +62,7 @@ impl<'a> Topics<'a> {
         match own.filter(|own| own.is_empty() || own.starts_with('/')) {
             Some(own) => !is_reply(own),
             // Whatever the prefix is.
-            None => topic.starts_with(DISCOVERY) || topic.contains("/device/") && topic.ends_with("/config"),
+            None => topic.starts_with(DISCOVERY) || topic.ends_with("/config") && topic.contains("/device/"),
         }
     }
 

@@ -13,9 +13,9 @@ impl Fingerprint {
     /// Adds a part. `ab` and `c` are not `a` and `bc`.
     pub fn add(&mut self, part: &[u8]) {
         // FNV-1a. The length separates the parts.
-        for byte in part.len().to_le_bytes().into_iter().chain(part.iter().copied()) {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+        let mut mix = |byte: u8| self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        part.len().to_le_bytes().into_iter().for_each(&mut mix);
+        part.iter().copied().for_each(&mut mix);
     }
 
     /// The hash of all parts.
