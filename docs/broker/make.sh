@@ -55,7 +55,7 @@ check_host() {
 
 # `role name` of each login, one a line.
 declare -a hosts=() added=() removed=()
-folder='' port='' bind=''
+folder='' port='' bind='' is_group_new=''
 
 read_arguments() {
     while (($# > 0)); do
@@ -163,6 +163,8 @@ make_logins() {
     touch logins passwords
     for name in ${removed[@]+"${removed[@]}"}; do
         grep -q "^[a-z-]* $name " logins || complain "--remove $name: there is no such login"
+        # It knows the name of the group.
+        [[ $(role_of "$name") != relay ]] || rm -f relay.group
         for kept in "logins ^[a-z-]* $name " "passwords ^$name:"; do
             { grep -v "${kept#* }" "${kept%% *}" || true; } >kept
             mv kept "${kept%% *}"
@@ -238,7 +240,7 @@ topic read hearthwave/+/home
 topic read hearthwave/+/device/+
 topic read hearthwave/+/event/#
 topic read hearthwave/+/speech
-topic read hearthwave/+/approval/+
+topic read hearthwave/+/approval/#
 topic read hearthwave/+/health
 topic read hearthwave/+/log
 topic read hearthwave/relay/availability
@@ -268,6 +270,18 @@ topic readwrite hearthwave/#
 END
         ;;
     esac
+}
+
+# Relays share the questions of hubs as a group. mosquitto lets everybody join a group that they can name, and gives those
+# who may not read their share of the questions all the same, so it is lost. So the name is a secret of the relays.
+make_group() {
+    [[ -s relay.group ]] && return
+    openssl rand -hex 15 >relay.group
+    local name
+    # The others are told with their password.
+    while read -r name; do
+        [[ " ${fresh[*]-} " == *" $name "* ]] || is_group_new=yes
+    done < <(sed -n 's/^relay \([^ ]*\) .*/\1/p' logins)
 }
 
 make_rules() {
@@ -307,8 +321,10 @@ acl_file $PWD/rules
 # Small packets leave at once. Without this, somebody who makes call after call waits 40 ms for each.
 set_tcp_nodelay true
 
-# What a client that is away may have waiting. A hub's session ends by itself when it has been away for long.
-max_queued_messages 1000
+# What a client that is away or slow may have waiting: messages and bytes. A hub's session ends by itself when it has been
+# away for long. More than a board takes in a few seconds would only keep the other callers waiting.
+max_queued_messages 200
+max_queued_bytes 1048576
 
 # A client id belongs to whoever connects with it last: a login that is leaked can disconnect another client again and
 # again, though it can neither read nor write for it. This ends that, at the price of one connection for each login, so
@@ -319,7 +335,7 @@ END
 
 # The daemon is another user.
 hand_over() {
-    chmod 600 ca.key logins
+    chmod 600 ca.key logins relay.group
     chmod 644 ca.crt broker.crt
     if [[ $(id -u) == 0 ]] && getent group mosquitto >/dev/null; then
         chgrp mosquitto . broker.key passwords rules hearthwave.conf
@@ -363,6 +379,7 @@ END
             cat <<END
 $name, a relay:
   HEARTHWAVE_BROKER_USER=$name HEARTHWAVE_BROKER_PASSWORD=$(password_of "$name") \\
+    HEARTHWAVE_RELAY_GROUP=$(cat relay.group) \\
     cargo relay --broker $url --ca $PWD/ca.crt --provider ollama
 END
             ;;
@@ -375,13 +392,16 @@ END
         *)
             cat <<END
 $name (${role/admin/all rights}): user name $name, password $(password_of "$name"). It asks for replies
-  below hearthwave/HUB/reply/$name/, as in:
-  mosquitto_rr -V 5 -h ${hosts[0]} -p $port --cafile $PWD/ca.crt -u $name -P PASSWORD \\
+  below hearthwave/HUB/reply/$name/, with the login in ~/.config/mosquitto_rr (README.md, "Replies"):
+  mosquitto_rr -V 5 -h ${hosts[0]} -p $port --cafile $PWD/ca.crt \\
     -t hearthwave/HUB/request/chat -e hearthwave/HUB/reply/$name/1 -m '{"text":"is the front door locked?"}'
 END
             ;;
         esac
     done
+    if [[ -n $is_group_new ]]; then
+        printf '\nThe relays have a new group: set HEARTHWAVE_RELAY_GROUP to the text in relay.group for each of them.\n'
+    fi
     echo
     echo "After a change of rules or passwords: systemctl reload mosquitto; of certificates: restart it."
 }
@@ -400,6 +420,7 @@ main() {
     make_ca
     make_certificate
     make_logins
+    make_group
     make_rules >rules
     configuration >hearthwave.conf
     hand_over

@@ -13,6 +13,8 @@ use embedded_storage_async::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
 };
 
+use crate::private;
+
 /// What is erased at once.
 pub const PAGE: usize = 4096;
 
@@ -32,7 +34,8 @@ pub struct Flash<S> {
 /// A flash in a file. Whatever an operation has done is in the file when it returns, so that a process that is
 /// killed loses nothing.
 ///
-/// The file is locked: two hubs cannot share one.
+/// The file is locked: two hubs cannot share one. Only its owner can read it, since passwords and the PIN are in it: a file
+/// that others can read is [made private](private::restrict) when it is opened.
 pub type FileFlash = Flash<File>;
 
 /// A flash in memory, erased at first.
@@ -92,6 +95,7 @@ impl FileFlash {
             Err(TryLockError::WouldBlock) => return Err(OpenError::InUse(path.into())),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
+        private::restrict(&bytes, path);
         let found = bytes.metadata().map_err(failed)?.len();
         if found != size as u64 {
             return Err(OpenError::WrongSize { path: path.into(), found, expected: size });
@@ -106,7 +110,7 @@ fn make(path: &Path, size: usize) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}", std::process::id()));
     let new = path.with_file_name(name);
-    fs::write(&new, vec![0xFF; size])?;
+    private::create(&new)?.write_all(&vec![0xFF; size])?;
     match fs::hard_link(&new, path) {
         // Not every file system has links.
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => fs::rename(&new, path),
@@ -202,6 +206,7 @@ impl<S: Read + Write + Seek> MultiwriteNorFlash for Flash<S> {}
 #[cfg(test)]
 mod tests {
     use std::io::{BufRead, BufReader};
+    use std::os::unix::fs::PermissionsExt as _;
     use std::process::{Command, Stdio};
 
     use hub_core::store::{Key, Memory, Opened, Store};
@@ -261,6 +266,21 @@ mod tests {
         let new = folder.0.join("new");
         let _first = FileFlash::open(&new, SIZE).unwrap();
         assert!(said(&new, SIZE).ends_with("is in use by another hub"));
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn only_its_owner_can_read_a_flash() {
+        let folder = Folder::new("hearthwave-private");
+        drop(FileFlash::open(file(&folder), SIZE).unwrap());
+        assert_eq!(mode(&file(&folder)), 0o600);
+        // One of an earlier version.
+        fs::set_permissions(file(&folder), fs::Permissions::from_mode(0o644)).unwrap();
+        drop(FileFlash::open(file(&folder), SIZE).unwrap());
+        assert_eq!(mode(&file(&folder)), 0o600);
     }
 
     const COUNTER: Key<'static> = Key::Setting("counter");

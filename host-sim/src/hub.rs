@@ -121,7 +121,7 @@ pub async fn run(
     let ((mut rx, mut tx), (mut keyboard, mut screen)) = (uart, console);
     let mut memory = Box::new(Memory::new());
     let desktop = Desktop {
-        seed,
+        seed: Cell::new(seed),
         has_clock: settings.has_clock,
         volume: Cell::new(50),
         restart: Notify::new(),
@@ -143,7 +143,10 @@ pub async fn run(
         });
         tokio::select! {
             biased;
-            () = desktop.restart.notified() => desktop.boot.restarting(),
+            () = desktop.restart.notified() => {
+                desktop.boot.restarting();
+                desktop.seed.set(desktop.seed.get().wrapping_add(1 << 32));
+            }
             never = running => never,
         }
     }
@@ -151,7 +154,8 @@ pub async fn run(
 
 /// The desktop as the hub's platform.
 struct Desktop {
-    seed: u64,
+    /// Differs from start to start.
+    seed: Cell<u64>,
     has_clock: bool,
     volume: Cell<u8>,
     restart: Notify,
@@ -161,7 +165,7 @@ struct Desktop {
 
 impl Platform for &Desktop {
     fn seed(&self) -> u64 {
-        self.seed
+        self.seed.get()
     }
 
     fn wall_clock(&self) -> Option<i64> {

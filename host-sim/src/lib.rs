@@ -12,6 +12,7 @@ pub mod link;
 pub mod logging;
 pub mod network;
 pub mod options;
+pub mod private;
 pub mod random;
 pub mod relay;
 pub mod tls;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 use std::path::Path;
+use std::pin::Pin;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use embedded_io_adapters::tokio_1::FromTokio;
@@ -40,6 +42,14 @@ impl BrokerStream {
     /// Over this stream.
     pub fn new(stream: impl Stream + 'static) -> Self {
         Self(FromTokio::new(Box::new(stream)))
+    }
+}
+
+/// Says goodbye: TLS sends close_notify, if the socket takes it at once.
+impl Drop for BrokerStream {
+    fn drop(&mut self) {
+        let stream = Pin::new(self.0.inner_mut());
+        let _ = stream.poll_shutdown(&mut Context::from_waker(Waker::noop()));
     }
 }
 

@@ -13,6 +13,9 @@ use crate::udp;
 /// From the order to join to the address.
 const JOINS_WITHIN: Duration = Duration::from_secs(2);
 
+/// The time between getting an address and the first measurement of the signal.
+const HEARS_WITHIN: Duration = Duration::from_secs(5);
+
 /// For all channels.
 const SCANS_WITHIN: Duration = Duration::from_secs(2);
 
@@ -103,7 +106,7 @@ impl Network for Wifi {
     }
 
     fn status(&self) -> NetworkStatus {
-        let status = |state| NetworkStatus { state, signal: None, address: None };
+        let status = |state| NetworkStatus { state, has_wifi: true, signal: None, address: None };
         let wanted = self.0.wanted.borrow();
         let Some((ssid, password, since)) = &*wanted else { return status(NetworkState::Off) };
         match self.find(ssid) {
@@ -114,7 +117,8 @@ impl Network for Wifi {
             }
             Some(point) => NetworkStatus {
                 state: NetworkState::Joined,
-                signal: Some(point.signal),
+                has_wifi: true,
+                signal: (since.elapsed() >= JOINS_WITHIN + HEARS_WITHIN).then_some(point.signal),
                 address: Some(ADDRESS),
             },
         }
@@ -187,6 +191,8 @@ mod tests {
         }
         wifi.join(Some(Credentials { ssid, password }));
         sleep(JOINS_WITHIN).await;
+        assert_eq!(wifi.status().signal, None, "it is measured later");
+        sleep(HEARS_WITHIN).await;
         assert_eq!(wifi.status().signal, Some(-52));
         wifi.replace(Vec::new());
         assert!(matches!(wifi.status().state, NetworkState::Failed(_)));

@@ -3,11 +3,11 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 // Linked for the time driver of the MQTT client.
 use host_sim as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::Folder;
 use support::client::Client;
 use support::server::{Act, Server};
@@ -169,7 +169,7 @@ struct Prompt {
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     /// All of stderr from here on, once it has ended.
-    rest: JoinHandle<String>,
+    rest: Option<JoinHandle<String>>,
     /// Where its broker is.
     place: String,
 }
@@ -195,7 +195,7 @@ impl Prompt {
             stderr.read_to_string(&mut rest).expect("text");
             rest
         });
-        Self { child, stdin, stdout, rest, place }
+        Self { child, stdin, stdout, rest: Some(rest), place }
     }
 
     fn line(&mut self) -> String {
@@ -214,7 +214,14 @@ impl Prompt {
     fn quit(mut self) -> String {
         self.stdin.write_all(b"quit\n").expect("typed");
         assert_eq!(self.child.wait().expect("its end").code(), Some(0));
-        self.rest.join().expect("read")
+        self.rest.take().expect("once").join().expect("read")
+    }
+}
+
+impl Drop for Prompt {
+    fn drop(&mut self) {
+        // It has ended already unless the test failed.
+        let _ = self.child.kill();
     }
 }
 
@@ -303,6 +310,82 @@ fn a_call_waits_for_a_controller_that_is_just_coming() {
     prompt.quit();
 }
 
+/// A controller that takes some time to start, like one that `npx` has to download first.
+fn slow_controller(seconds: u32, program: &str) -> String {
+    format!("exec:sleep {seconds}; exec {program}")
+}
+
+/// spec: gateway-37
+#[test]
+fn once_waits_while_the_controller_command_starts() {
+    let link = slow_controller(12, env!("CARGO_BIN_EXE_zwave"));
+    let call = r#"control_zwave_device {"device_name":"Switch One","command":"on"}"#;
+    let (output, stdout, stderr) = run(&["--llm", "none", "--link", &link, "--once", call]);
+    assert_eq!(output.status.code(), Some(0), "{stdout} {stderr}");
+    assert!(stdout.contains("Switch One is now on"), "{stdout}");
+    assert!(
+        stderr.contains("... waiting for the controller, which is still starting ('sleep 12;"),
+        "{stderr}"
+    );
+    // A command that exits is not waited for.
+    let begun = Instant::now();
+    let (output, stdout, _) = run(&["--llm", "none", "--link", "exec:sleep 9; exit 1", "--once", call]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout.contains("not_found"), "{stdout}");
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+/// A controller as a shell script: its only tool has the name of one of the hub's tools.
+const COLLIDING: &str = r#"while read -r line; do
+    id=${line#*'"id":'}; id=${id%%[,\}]*}
+    case $line in
+    *initialize\"*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"shell","version":"1"}}}' ;;
+    *tools/list*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}}' ;;
+    *tools/call*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"content":[{"type":"text","text":"from the controller"}]}}' ;;
+    esac
+done"#;
+
+#[test]
+fn colliding_call_waits_until_the_controllers_tools_are_known() {
+    let link = format!("exec:sleep 12; {COLLIDING}");
+    for call in ["echo {}", r#"{"name":"echo","arguments":{}}"#, "echo"] {
+        let (output, stdout, stderr) = run(&["--llm", "none", "--link", &link, "--once", call]);
+        assert_eq!(output.status.code(), Some(0), "{stdout} {stderr}");
+        assert!(stdout.contains("from the controller"), "{call}: {stdout}");
+    }
+    // At the prompt, the line waits as well, and the person sees why.
+    let mut prompt = Prompt::start(&["--llm", "none", "--link", &link]);
+    let own: Value = serde_json::from_str(&prompt.ask("hub_echo {\"text\":\"own\"}")).expect("JSON");
+    assert_eq!(own["result"]["echo"]["text"], "own", "it needs no controller");
+    let reply = prompt.ask("echo {}");
+    assert!(reply.contains("from the controller"), "{reply}");
+    let told = prompt.quit();
+    assert!(told.contains("... waiting for the controller, which is still starting"), "{told}");
+    assert!(told.contains("  The controller is ready."), "{told}");
+}
+
+#[test]
+fn colliding_call_fails_if_the_controller_never_gets_ready() {
+    let begun = Instant::now();
+    let (output, stdout, stderr) = run(&["--llm", "none", "--link", "exec:sleep 300", "--once", "echo {}"]);
+    assert_eq!(output.status.code(), Some(1), "{stdout} {stderr}");
+    assert!(stdout.contains("'echo' may be one of them") && stdout.contains("unavailable"), "{stdout}");
+    assert!((55..80).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn once_knows_the_status_of_the_home() {
+    for _ in 0..3 {
+        let (output, stdout, stderr) = run(&["--llm", "none", "--once", "home_status {}"]);
+        assert_eq!(output.status.code(), Some(0), "{stdout} {stderr}");
+        assert!(stdout.contains("Hall Light"), "{stdout}");
+    }
+    let link = slow_controller(3, env!("CARGO_BIN_EXE_zwave"));
+    let (output, stdout, stderr) = run(&["--llm", "none", "--link", &link, "--once", "home_status {}"]);
+    assert_eq!(output.status.code(), Some(0), "{stdout} {stderr}");
+    assert!(stdout.contains("Hall Light"), "{stdout}");
+}
+
 #[test]
 fn an_interrupt_ends_it_at_once() {
     let mut running = sim(&["--listen", "127.0.0.1:0"])
@@ -350,4 +433,111 @@ fn the_environment_decides_about_the_prefix_and_the_examples() {
     ] {
         assert_eq!(listed(variables, name), is_there, "{variables:?} {name}");
     }
+    for prefix in ["a b", "no/slash", "\u{fc}ber", "longer-than-sixteen"] {
+        let output =
+            sim(&["--once", "hub_echo {}"]).env("MCP_TOOL_PREFIX", prefix).output().expect("it runs");
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{prefix}: {words}");
+        assert!(words.contains("MCP_TOOL_PREFIX: ") && words.contains("at most 16 letters"), "{words}");
+    }
+}
+
+/// Changes settings of the hub `sim` at the broker at this place.
+async fn set(place: &str, settings: &[(&str, Value)]) {
+    let stream = TcpStream::connect(place).await.expect("the broker");
+    let mut client = Client::connect(stream, "sim", "owner", &["hearthwave/sim/#"]).await;
+    client.waits_for_the_hub().await;
+    for (key, value) in settings {
+        assert_eq!(client.sets(key, value.clone()).await["success"], true, "{key}");
+    }
+}
+
+const QUESTION: &str = "Allow the model to unlock Front Door? [y/N, ";
+
+#[test]
+fn one_question_that_needs_approval_says_at_once_that_nobody_can_give_it() {
+    let start = Instant::now();
+    let (output, stdout, stderr) = run(&["--once", "unlock the front door"]);
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    let reply: Value = serde_json::from_str(&stdout).expect("JSON");
+    assert_eq!((&reply["success"], &reply["error_type"]), (&json!(false), &json!("denied")));
+    let error = reply["error"].as_str().expect("words");
+    assert!(error.contains("Nobody can approve with --once: unlock Front Door"), "{error}");
+    assert!(error.contains("at its prompt") && error.contains("--broker"), "{error}");
+}
+
+#[tokio::test]
+async fn at_a_broker_of_others_one_question_waits_for_their_approval() {
+    let first = Prompt::start(&["--hub-id", "first"]);
+    let broker = format!("mqtt://{}", first.place);
+    let mut command = sim(&["--broker", &broker, "--hub-id", "second", "--once", "unlock the front door"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    let stream = TcpStream::connect(&first.place).await.expect("the broker");
+    let mut app = Client::connect(stream, "second", "app", &["hearthwave/second/#"]).await;
+    let id = loop {
+        let message = app.next(Duration::from_secs(30)).await.expect("an approval");
+        if message.topic.contains("/approval/") {
+            break message.json()["id"].clone();
+        }
+    };
+    assert_eq!(app.asks("approve", json!({ "id": id, "allow": true })).await["success"], true);
+    let output = child.wait_with_output().expect("its end");
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(stdout.contains("Front Door is now unlocked"), "{stdout} {stderr}");
+    assert!(stderr.contains("another client must allow this within"), "{stderr}");
+    assert!(stderr.contains("unlock Front Door"), "{stderr}");
+    first.quit();
+}
+
+#[tokio::test]
+async fn a_question_from_a_pipe_is_no_answer_to_an_approval() {
+    let mut prompt = Prompt::start(&[]);
+    set(&prompt.place, &[("gate.seconds", json!(5))]).await;
+    // All at once, as from a file.
+    prompt.stdin.write_all(b"unlock the front door\nwhat time is it?\n").expect("typed");
+    let (first, second) = (prompt.line(), prompt.line());
+    assert!(first.contains("was not approved in time"), "{first}");
+    assert!(second.contains("It is "), "{second}");
+    let answers =
+        "unlock the front door\ny\nlock the front door\nunlock the front door\nno\nwhat time is it?\n";
+    prompt.stdin.write_all(answers.as_bytes()).expect("typed");
+    for part in ["Front Door is now unlocked", "Front Door is now locked", "was denied", "It is "] {
+        let line = prompt.line();
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    let told = prompt.quit();
+    assert_eq!(told.matches(QUESTION).count(), 3, "{told}");
+    assert!(told.contains("Not approved in time: unlock Front Door."), "{told}");
+}
+
+#[tokio::test]
+async fn a_pin_from_a_pipe_approves_and_no_wrong_one_does() {
+    let mut prompt = Prompt::start(&[]);
+    set(&prompt.place, &[("gate.pin", json!("4711"))]).await;
+    prompt.stdin.write_all(b"unlock the front door\n4712\n4711\nno\nwhat time is it?\n").expect("typed");
+    let (first, second) = (prompt.line(), prompt.line());
+    assert!(first.contains("Front Door is now unlocked"), "{first}");
+    assert!(second.contains("It is "), "{second}");
+    let told = prompt.quit();
+    for part in [QUESTION, "That is not the PIN. Please try again.", "Thank you."] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!told.contains("4711"), "{told}");
+    assert!(told.contains("  That came too late: nothing is waiting for approval."), "{told}");
+}
+
+#[tokio::test]
+async fn the_prompt_asks_about_a_call_of_the_persons_own_if_that_needs_approval() {
+    let mut prompt = Prompt::start(&[]);
+    set(&prompt.place, &[("gate.direct", json!("on")), ("gate.pin", json!("4711"))]).await;
+    let calls = "lock_door {\"device_name\":\"front door\",\"action\":\"unlock\"}\ny\n\
+                 lock_door {\"device_name\":\"front door\",\"action\":\"unlock\"}\nn\n";
+    prompt.stdin.write_all(calls.as_bytes()).expect("typed");
+    for part in ["Front Door is now unlocked", "was denied"] {
+        let line = prompt.line();
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    let told = prompt.quit();
+    assert_eq!(told.matches("Allow this call to unlock Front Door? [y/N").count(), 2, "{told}");
 }

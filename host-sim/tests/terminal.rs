@@ -1,15 +1,23 @@
 //! `cargo sim` at a terminal, as a person with a keyboard uses it.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
+// Linked for the time driver of the MQTT client.
+use host_sim as _;
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use serde_json::{Value, json};
+use support::client::Client;
 use support::{Folder, wait_for};
+use tokio::net::TcpStream;
+use tokio::runtime::Builder;
 
 const COLUMNS: u16 = 60;
 
@@ -182,4 +190,104 @@ fn the_tab_key_completes_names() {
     terminal.prompts(2);
     terminal.types("hub_ec\t {}\r");
     terminal.shows(r#"{"echo":{}}"#, 1);
+}
+
+/// Changes settings of the hub at its broker.
+fn set(terminal: &Terminal, settings: &[(&str, Value)]) {
+    let screen = terminal.screen();
+    let place = screen.split("broker").nth(1).and_then(|rest| rest.split_whitespace().next());
+    let place = place.expect("an address").to_owned();
+    let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let stream = TcpStream::connect(place).await.expect("the broker");
+        let mut client = Client::connect(stream, "sim", "owner", &["hearthwave/sim/#"]).await;
+        client.waits_for_the_hub().await;
+        for (key, value) in settings {
+            assert_eq!(client.sets(key, value.clone()).await["success"], true, "{key}");
+        }
+    });
+}
+
+const QUESTION: &str = "Allow the model to unlock Front Door? [y/N, ";
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).expect("a file").permissions().mode() & 0o777
+}
+
+#[test]
+fn an_approval_is_asked_for_until_it_is_answered_and_no_answer_is_recorded() {
+    let folder = Folder::new("hearthwave-approval");
+    let state = folder.0.join("hub.flash");
+    let mut terminal = Terminal::start(&["--state", state.to_str().expect("text")]);
+    set(&terminal, &[("gate.pin", json!("4711"))]);
+    terminal.types("unlock the front door\r");
+    terminal.shows(QUESTION, 1);
+    terminal.prompts(2);
+    terminal.types("maybe tomorrow\r");
+    terminal.shows("Please answer y or n, or type the PIN.", 1);
+    terminal.shows(QUESTION, 2);
+    terminal.prompts(3);
+    terminal.types("4712\r");
+    terminal.shows("That is not the PIN. Please try again.", 1);
+    terminal.prompts(4);
+    terminal.types("4711\r");
+    terminal.shows("Thank you.", 1);
+    terminal.shows("Front Door is now unlocked", 1);
+    terminal.prompts(5);
+    for (secret, prompts) in [("set gate.pin 2468", 6), ("my wifi password is hunter2", 7), ("1 3 5 7", 8)] {
+        terminal.types(secret);
+        terminal.types("\r");
+        terminal.prompts(prompts);
+    }
+    terminal.types("quit\r");
+    assert_eq!(terminal.ends(), Some(0));
+    let file = folder.0.join("hub.flash.history");
+    let history = fs::read_to_string(&file).expect("a history");
+    assert!(history.contains("unlock the front door"), "{history}");
+    for secret in ["4711", "4712", "maybe", "2468", "hunter2", "1 3 5 7"] {
+        assert!(!history.contains(secret), "{secret}: {history}");
+    }
+    assert_eq!((mode(&file), mode(&state)), (0o600, 0o600));
+}
+
+#[test]
+fn an_approval_that_expires_says_so_and_leaves_the_next_line_alone() {
+    let mut terminal = Terminal::start(&[]);
+    set(&terminal, &[("gate.seconds", json!(5))]);
+    terminal.types("unlock the front door\r");
+    terminal.shows(QUESTION, 1);
+    terminal.prompts(2);
+    // Begun before, and ended after.
+    terminal.types("echo {\"text\":");
+    terminal.shows("Not approved in time: unlock Front Door.", 1);
+    terminal.shows("was not approved in time", 1);
+    terminal.types("\"whole\"}\r");
+    terminal.shows(r#"{"echo":{"text":"whole"}}"#, 1);
+    terminal.prompts(3);
+    terminal.types("unlock the front door\r");
+    terminal.shows(QUESTION, 2);
+    terminal.shows("Not approved in time: unlock Front Door.", 2);
+    terminal.shows("was not approved in time", 2);
+    terminal.types("y\r");
+    terminal.shows("That came too late: nothing is waiting for approval.", 1);
+    terminal.prompts(5);
+    terminal.types("is the front door locked?\r");
+    terminal.shows("Yes, Front Door is locked", 1);
+}
+
+#[test]
+fn secrets_in_the_history_of_an_earlier_version_are_removed() {
+    let folder = Folder::new("hearthwave-history");
+    let state = folder.0.join("hub.flash");
+    let file = folder.0.join("hub.flash.history");
+    for (lines, rest) in [("#V2\ndatetime\n4711\necho {}\n", "#V2\ndatetime\necho {}\n"), ("#V2\n4711\n", "")]
+    {
+        fs::write(&file, lines).expect("written");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("changed");
+        let mut terminal = Terminal::start(&["--llm", "none", "--state", state.to_str().expect("text")]);
+        terminal.types("\x04");
+        assert_eq!(terminal.ends(), Some(0));
+        assert_eq!(fs::read_to_string(&file).unwrap_or_default(), rest);
+        assert!(rest.is_empty() || mode(&file) == 0o600);
+    }
 }

@@ -7,6 +7,7 @@ use world::in_real_time;
 use world::prelude::*;
 
 #[test]
+#[ignore = "needs chrony; ./tests/run runs it"]
 fn a_real_time_server_sets_the_clock() {
     let chrony = Chrony::start();
     in_real_time(Setup::new().hub(|hub| hub.has_clock = false).tell(async |world| {

@@ -43,6 +43,8 @@ fn a_new_hub_is_set_up_by_hand() {
         sleep(Duration::from_secs(1)).await;
         let mut person = world.person("ben").await;
         person.gets_an_echo().await;
+        // Wait until the radio has measured the signal.
+        sleep(Duration::from_secs(5)).await;
         let status = ann.types("status").await;
         for words in [
             "Wi-Fi       joined\n  network   Simulated Home",

@@ -90,11 +90,7 @@ fn everyday_sentences() {
             vec![call(r#"lock_door {"action":"lock","deviceName":"Front Door"}"#)],
             "Front Door is now locked.",
         ),
-        (
-            "please unlock the door",
-            vec![call(r#"lock_door {"action":"unlock"}"#)],
-            "Front Door is now unlocked.",
-        ),
+        ("please lock the door", vec![call(r#"lock_door {"action":"lock"}"#)], "Front Door is now locked."),
         (
             "which batteries are low?",
             vec![call(r#"get_battery_levels {"below":20}"#)],

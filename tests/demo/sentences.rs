@@ -210,9 +210,10 @@ const SENTENCES: [(&str, &[&str], &str); 92] = [
         "Two point five times a hundred and four is 260.",
     ),
     (
+        // Only a rule that names them offers the tools of flags.
         "set the flag guests to twenty five",
-        &[r#"hub_set_project_flag {"name":"guests","value":25}"#],
-        "The flag guests",
+        &[],
+        "I cannot set flags here",
     ),
     // Politeness, and requests that it cannot fulfil.
     ("what can you do?", &[], "I am the demo model of Hearthwave"),

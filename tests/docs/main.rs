@@ -5,6 +5,7 @@ mod limits;
 mod scenarios;
 mod settings;
 mod topics;
+mod units;
 
 use std::path::Path;
 

@@ -82,10 +82,10 @@ fn groups() -> Plans {
     Plans::read(&file).expect("groups")
 }
 
-/// Changes a setting of the hub.
-pub(crate) fn set(broker: &Mosquitto, key: &str, value: &str) {
+/// Changes a setting of a hub.
+pub(crate) fn set(broker: &Mosquitto, hub: &str, key: &str, value: &Value) {
     let request = json!({ "key": key, "value": value }).to_string();
-    let reply = broker.ask(&format!("hearthwave/{HUB}/request/config/set"), request.as_bytes());
+    let reply = broker.ask(&format!("hearthwave/{hub}/request/config/set"), request.as_bytes());
     let reply: Value = serde_json::from_str(&reply).expect("JSON");
     assert_eq!(reply["success"], true, "{key}={value}: {reply}");
 }

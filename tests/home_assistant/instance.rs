@@ -17,9 +17,8 @@ const START: Duration = Duration::from_secs(120);
 /// How long anything may take to be seen.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Complaints about how it was installed, and that something is removed once more.
-const KNOWN: [&str; 4] =
-    ["Skipping pip installation", "Error loading libturbojpeg", "FFmpeg", "No device components to cleanup"];
+/// Complaints about the installation itself.
+const KNOWN: [&str; 3] = ["Skipping pip installation", "Error loading libturbojpeg", "FFmpeg"];
 
 /// A running Home Assistant with one user, who is logged in.
 pub(crate) struct HomeAssistant {

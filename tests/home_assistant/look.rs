@@ -8,13 +8,14 @@ use crate::house::HUB;
 use crate::instance::HomeAssistant;
 
 /// The entities of the hub itself, in any state but unavailable.
-pub(crate) const HUB_ENTITIES: [&str; 17] = [
+pub(crate) const HUB_ENTITIES: [&str; 18] = [
     "ask",
     "last_answer",
     "answer",
     "announce",
     "volume",
     "approval",
+    "pending",
     "allow",
     "deny",
     "controller",
@@ -78,9 +79,10 @@ pub(crate) fn all_is_there(assistant: &mut HomeAssistant, changed: &[(&str, &str
     assistant.waits("all entities", |assistant| {
         let mut missing = expected.clone();
         let mut wrong = Vec::new();
+        let prefix = format!("hearthwave_{HUB}_");
         for (unique, state) in assistant.states() {
             let state = state["state"].as_str().unwrap_or("no state").to_owned();
-            let own = unique.strip_prefix(HUB).and_then(|rest| rest.strip_prefix('_')).unwrap_or(&unique);
+            let own = unique.strip_prefix(&prefix).unwrap_or(&unique);
             match missing.remove(own) {
                 Some("*") if state != "unavailable" && state != "no state" => {}
                 Some(expected) if expected == state => {}
@@ -104,7 +106,7 @@ pub(crate) fn all_is_unavailable(assistant: &mut HomeAssistant) {
 
 /// Whether only these are left.
 pub(crate) fn none_is_left(assistant: &mut HomeAssistant, but: &[&str]) -> Result<(), String> {
-    let is_other = |unique: &String| but.iter().all(|own| *unique != format!("{HUB}_{own}"));
+    let is_other = |unique: &String| but.iter().all(|own| *unique != format!("hearthwave_{HUB}_{own}"));
     let others: Vec<_> = assistant.states().into_iter().map(|(unique, _)| unique).filter(is_other).collect();
     if others.is_empty() { Ok(()) } else { Err(others.join(", ")) }
 }

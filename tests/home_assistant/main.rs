@@ -2,12 +2,14 @@
 //! people do.
 
 mod api;
+mod attic;
 mod house;
 mod instance;
 mod look;
 
 use std::time::{Duration, Instant};
 
+use attic::{ATTIC, Attic};
 use host_sim::zwave::Press;
 use house::{HUB, House, set};
 use instance::HomeAssistant;
@@ -44,7 +46,9 @@ fn a_day_with_home_assistant() {
     tell("an unlock is allowed, and another denied");
     approvals(&mut assistant, &house);
 
-    tell("Home Assistant restarts, and has everything back");
+    tell("Home Assistant restarts with an approval pending, and has everything back");
+    set(&broker, HUB, "gate.seconds", &json!(100));
+    let pending = unlock_is_pending(&mut assistant);
     let before = assistant.entities();
     assistant.restart();
     let now =
@@ -56,29 +60,117 @@ fn a_day_with_home_assistant() {
         ids
     };
     assert_eq!(ids(&assistant.entities()), ids(&before), "entities have other names after a restart");
+    let shown = assistant.sees_state(&of("pending"), "unlock Front Door");
+    assert_eq!(shown["attributes"]["id"], pending);
+    assistant.sees(&of("deny"), "the same approval", |it| it["attributes"]["id"] == pending);
+    assistant.does("button.press", &of("deny"), json!({}));
+    assistant.sees_state(&of("pending"), "none");
+    // The next one is shown after a pause.
+    std::thread::sleep(Duration::from_secs(4));
 
-    tell("the hub loses its power, and comes back");
+    tell("the hub loses its power with an approval pending, and comes back");
+    let lost = unlock_is_pending(&mut assistant);
+    assert_ne!(lost, pending);
+    let entity = assistant.entity(&of("7-0")).expect("a light");
+    let customised = json!({ "entity_id": entity, "name": "My own name" });
+    assistant.asks("config/entity_registry/update", customised);
     drop(house);
     all_is_unavailable(&mut assistant);
     let house = House::start(&broker);
     all_is_there(&mut assistant, &[]);
+    let name = assistant.state(&of("7-0"))["attributes"]["friendly_name"].take();
+    assert_eq!(name, "My own name", "the entity was removed and made anew");
+    assistant.sees_state(&of("pending"), "none");
+    assistant.sees(&of("allow"), "that nothing is pending", |it| it["attributes"]["id"] == 0);
+    assistant.does("button.press", &of("allow"), json!({}));
 
     tell("discovery is turned off, first that of the devices, and on again");
-    set(&broker, "homeassistant.devices", "off");
+    let window = assistant.state(&of("6-0"));
+    assert_eq!(window["attributes"]["device_class"], "window", "{window}");
+    set(&broker, HUB, "homeassistant.devices", &json!("off"));
     assistant.waits("the devices to be gone", |it| none_is_left(it, &HUB_ENTITIES));
-    set(&broker, "homeassistant.discovery", "off");
+    set(&broker, HUB, "homeassistant.discovery", &json!("off"));
     assistant.waits("the hub to be gone", |it| none_is_left(it, &[]));
-    set(&broker, "homeassistant.devices", "on");
-    set(&broker, "homeassistant.discovery", "on");
+    set(&broker, HUB, "homeassistant.devices", &json!("on"));
+    set(&broker, HUB, "homeassistant.discovery", &json!("on"));
     all_is_there(&mut assistant, &[]);
     assert_eq!(house.stands("Front Door"), "locked");
+    assistant.is_content();
+
+    tell("a second hub, with thermostats of all kinds, a coloured lamp and a window");
+    let attic = Attic::start(&broker);
+    another_hub(&mut assistant, &attic);
+    for key in ["homeassistant.devices", "homeassistant.discovery"] {
+        set(&broker, ATTIC, key, &json!("off"));
+    }
+    assistant.waits("the second hub to be gone", |it| match it.entity(&in_attic("boiler")) {
+        None if it.entity(&in_attic("ask")).is_none() => Ok(()),
+        _ => Err("some".into()),
+    });
     assistant.is_content();
     tell("done");
 }
 
 /// A unique id.
 fn of(id: &str) -> String {
-    format!("{HUB}_{id}")
+    format!("hearthwave_{HUB}_{id}")
+}
+
+/// The entity of a device at the second hub.
+fn in_attic(id: &str) -> String {
+    format!("hearthwave_{ATTIC}_{id}")
+}
+
+fn another_hub(assistant: &mut HomeAssistant, attic: &Attic) {
+    // A mode that Home Assistant does not know is never shown as another one.
+    let boiler = assistant.sees_state(&in_attic("boiler"), "heat");
+    assert_eq!(boiler["attributes"]["hvac_modes"], json!(["off", "heat", "heat_cool"]), "{boiler}");
+    assistant.does("climate.turn_off", &in_attic("boiler"), json!({}));
+    assistant.sees_state(&in_attic("boiler"), "off");
+    assistant.does("climate.set_hvac_mode", &in_attic("boiler"), json!({ "hvac_mode": "heat" }));
+    assistant.sees_state(&in_attic("boiler"), "heat");
+    assistant.does("climate.set_temperature", &in_attic("boiler"), json!({ "temperature": 21.5 }));
+    assistant.sees(&in_attic("boiler"), "the setpoint", |it| it["attributes"]["temperature"] == 21.5);
+    let done =
+        [["off", "mode"], ["energy heat", "mode"]].map(|[word, action]| json!(["boiler", action, word]));
+    let set = json!(["boiler", "setpoint", 21.5]);
+    assert_eq!(attic.takes_calls(), [&done[..], &[set]].concat());
+
+    // A mode that no other device has.
+    let mode = json!({ "device": "boiler", "action": "mode", "value": "moist" }).to_string();
+    let publish = json!({ "topic": format!("hearthwave/{ATTIC}/request/device/set"), "payload": mode });
+    assistant
+        .asks("call_service", json!({ "domain": "mqtt", "service": "publish", "service_data": publish }));
+    assistant.sees_state(&in_attic("boiler"), "unknown");
+
+    let valve = assistant.sees_state(&in_attic("valve"), "19");
+    let attributes = &valve["attributes"];
+    assert_eq!(
+        (&attributes["min"], &attributes["max"], &attributes["unit_of_measurement"]),
+        (&json!(5.0), &json!(30.0), &json!("°C")),
+        "{valve}"
+    );
+    assistant.does("number.set_value", &in_attic("valve"), json!({ "value": 22.5 }));
+    assistant.sees_state(&in_attic("valve"), "22.5");
+    assistant.sees_state(&in_attic("valve_temperature"), "18");
+    attic.takes_calls();
+
+    let colored = json!({ "rgb_color": [255, 0, 0], "brightness_pct": 60 });
+    assistant.does("light.turn_on", &in_attic("strip"), colored);
+    assistant.sees(&in_attic("strip"), "colour and brightness", |it| {
+        it["attributes"]["rgb_color"] == json!([255, 0, 0]) && it["attributes"]["brightness"] == 152
+    });
+    assert_eq!(attic.takes_calls(), [json!(["strip", "color", "ff0000"]), json!(["strip", "level", 59])]);
+    let window = assistant.sees_state(&in_attic("skylight"), "off");
+    assert_eq!(window["attributes"]["device_class"], "window");
+
+    // Both hubs have the default name.
+    let devices = assistant.asks("config/device_registry/list", json!({}));
+    let is_hub = |device: &&Value| device["manufacturer"] == "Hearthwave";
+    let mut names: Vec<_> = devices.as_array().into_iter().flatten().filter(is_hub).collect();
+    names.sort_by_key(|device| device["name"].to_string());
+    let names: Vec<_> = names.iter().map(|device| &device["name"]).collect();
+    assert_eq!(names, ["Hearthwave attic", "Hearthwave desk"]);
 }
 
 fn rooms_and_names(assistant: &mut HomeAssistant) {
@@ -241,6 +333,12 @@ fn conversations(assistant: &mut HomeAssistant, house: &House) {
     assert_eq!(event["attributes"]["text"], "Kitchen Light is now off.", "{event}");
     assistant.sees_state(&of("7-0"), "off");
     assert_eq!(house.stands("Kitchen Light"), "off");
+}
+
+/// Asks the hub to unlock the door. Returns the id of the approval that is pending then.
+fn unlock_is_pending(assistant: &mut HomeAssistant) -> Value {
+    assistant.does("text.set_value", &of("ask"), json!({ "value": "unlock the front door" }));
+    assistant.sees_state(&of("pending"), "unlock Front Door")["attributes"]["id"].take()
 }
 
 fn approvals(assistant: &mut HomeAssistant, house: &House) {

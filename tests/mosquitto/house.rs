@@ -6,7 +6,7 @@ use std::time::Duration;
 use host_sim::network::Network;
 use host_sim::zwave::Home;
 use serde_json::{Value, json};
-use support::client::{Client, Publish};
+use support::client::{Client, Publish, QoS};
 use support::log::{assert_logged_times, assert_not_logged, log_text, logged};
 use support::server::{Act, Server};
 use tokio::time::{sleep, timeout};
@@ -153,5 +153,43 @@ fn a_hub_with_the_login_of_another_says_what_it_may_not() {
         assert_eq!(world.dials(), 1, "it does not come back again and again: {}", log_text());
         let mut console = world.console();
         console.sees("log", words).await;
+    }));
+}
+
+/// A satellite that is taken over floods the hub over TLS with chats, garbage and large payloads, then stops reading. Others
+/// are answered within ten seconds after the flood.
+#[test]
+#[ignore = "needs mosquitto; ./tests/run runs it"]
+fn a_flood_by_a_satellite_over_tls_leaves_the_hub_to_others() {
+    let broker = Guarded::start();
+    let server = Server::always(Act::ok(&stop("Hello.").to_string()));
+    let mut relay = world::relay::settings(&server);
+    relay.broker = broker.url("relay");
+    in_real_time(kitchen(&broker).home(&Home::fast(7)).relay(relay).tell(async |_| {
+        let mut me = broker.client("me", "kitchen", &["hearthwave/kitchen/availability"]).await;
+        me.waits_for_the_hub().await;
+        let porch = broker.client("porch", "kitchen", &[]).await;
+        for number in 0..2000 {
+            let chat = json!({ "text": "Hi", "conversation": format!("c{number}") }).to_string();
+            let payload = match number % 4 {
+                0 | 2 => chat.into_bytes(),
+                1 => b"{{{{".to_vec(),
+                _ => vec![b'x'; 65536],
+            };
+            let qos = [QoS::AtMostOnce, QoS::AtLeastOnce, QoS::ExactlyOnce][number / 4 % 3];
+            porch.publish(
+                porch.request("chat", payload).qos(qos).reply_to("hearthwave/kitchen/reply/porch/1"),
+            );
+        }
+        // All of it is sent; nobody reads the replies any more.
+        sleep(Duration::from_secs(5)).await;
+        drop(porch);
+        sleep(Duration::from_secs(8)).await;
+        let echo = json!({ "name": "echo", "arguments": {} });
+        for _ in 0..10 {
+            let asked = me.asks_with_response_topic("tool/call", echo.clone());
+            let reply = timeout(Duration::from_secs(2), asked).await.expect("a reply in time");
+            assert_eq!(reply["success"], true, "{reply}");
+        }
     }));
 }

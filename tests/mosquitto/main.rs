@@ -76,6 +76,28 @@ fn the_hub_serves_through_mosquitto_and_survives_its_restart() {
     wait_for("the will", || broker.next_message("hearthwave/desk/availability") == "offline");
 }
 
+/// While a model thinks, the broker is killed and loses all sessions. Hub, relay and person reconnect by themselves.
+#[test]
+#[ignore = "needs mosquitto; ./tests/run runs it"]
+fn a_restart_in_mid_conversation_costs_no_reply() {
+    let mut broker = Mosquitto::start();
+    let server = Server::always(Act::slow(4, &stop("Hello.").to_string()));
+    let mut relay = world::relay::settings(&server);
+    (relay.broker.host, relay.broker.port) = ("localhost".into(), broker.port);
+    in_real_time(desk(broker.port, None).relay(relay).tell(async |world| {
+        let ann = world.person("ann").await;
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        ann.says(json!({ "text": "Hi" }));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        broker.kill();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        broker.restart();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let mut ann = world.person("ann").await;
+        assert_eq!(ann.reply().await["content"], "Hello.");
+    }));
+}
+
 #[test]
 #[ignore = "needs mosquitto; ./tests/run runs it"]
 fn the_hub_logs_in() {

@@ -181,16 +181,22 @@ fn a_will_and_a_shared_subscription_are_no_way_round_the_rules() {
         }
         let will = witness.next(PATIENCE).await.expect("a will");
         assert_eq!(will.topic, "hearthwave/den/availability");
-        // A satellite that shares what is for relays gets nothing.
+        // A satellite that joins the group it can guess gets nothing, and takes nothing from the relay, whose group has the
+        // name that the script made.
         let filters = ["$share/relay/hearthwave/+/llm/request/+", "hearthwave/den/speech"];
         let mut porch = broker.client("porch", "den", &filters).await;
-        let mut relay = broker.client("relay", "den", &["$share/other/hearthwave/+/llm/request/+"]).await;
-        for topic in ["hearthwave/den/llm/request/openai", "hearthwave/den/speech"] {
-            witness.publish(support::client::Publish::new(topic, "{}"));
+        let group = fs::read_to_string(broker.made().join("relay.group")).expect("a group");
+        let shared = format!("$share/{}/hearthwave/+/llm/request/+", group.trim());
+        let mut relay = broker.client("relay", "den", &[&shared]).await;
+        for _ in 0..4 {
+            witness.publish(support::client::Publish::new("hearthwave/den/llm/request/openai", "{}"));
         }
+        witness.publish(support::client::Publish::new("hearthwave/den/speech", "{}"));
         assert_eq!(porch.next(PATIENCE).await.expect("a message").topic, "hearthwave/den/speech");
-        let question = relay.next(PATIENCE).await.expect("a question");
-        assert_eq!(question.topic, "hearthwave/den/llm/request/openai");
+        for _ in 0..4 {
+            let question = relay.next(PATIENCE).await.expect("a question");
+            assert_eq!(question.topic, "hearthwave/den/llm/request/openai");
+        }
     });
 }
 
@@ -246,6 +252,16 @@ fn the_script_adds_names_and_keeps_what_there_is() {
     assert_eq!([read("logins"), read("passwords")], before[3..]);
     assert!(!read("rules").contains("attic"));
 
+    // A relay that is taken away does not know the name of the others' group any more.
+    assert!(make(&folder.0, "--relay first second").0);
+    let group = read("relay.group");
+    assert!(make(&folder.0, "--relay third").0);
+    assert_eq!(read("relay.group"), group);
+    let (is_made, said) = make(&folder.0, "--remove third");
+    assert!(is_made && said.contains("The relays have a new group"), "{said}");
+    assert_ne!(read("relay.group"), group);
+    assert!(make(&folder.0, "--remove first second").0);
+
     for (arguments, words) in [
         ("--hub porch", "porch is a satellite already"),
         ("--hub relay", "no hub can be called so"),
@@ -260,7 +276,7 @@ fn the_script_adds_names_and_keeps_what_there_is() {
         assert!(!is_made && said.contains(words), "{arguments}: {said}");
     }
     assert_eq!(files.map(read)[3..], before[3..]);
-    for name in ["ca.key", "logins", "broker.key", "passwords"] {
+    for name in ["ca.key", "logins", "relay.group", "broker.key", "passwords"] {
         let mode = fs::metadata(folder.0.join(name)).expect("a file").permissions().mode();
         assert_eq!(mode & 0o007, 0, "{name} can be read by everybody");
     }

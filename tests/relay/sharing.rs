@@ -32,6 +32,28 @@ fn two_relays_share_the_requests_and_none_is_answered_twice() {
     });
 }
 
+/// A broker asks nobody who joins a group. mosquitto gives a member that may not read its share as well: it is lost.
+#[test]
+fn nobody_takes_questions_from_a_group_whose_name_they_do_not_know() {
+    story(Server::always(Act::ok("{\"from\":1}")), async |mut scene| {
+        scene.relay.stop().await;
+        let server = Server::always(Act::ok("{\"from\":2}"));
+        let mut settings = settings(&server);
+        settings.group = "5ecret".into();
+        let _relay = started(&scene.network, settings).await;
+        let stranger = "$share/relay/hearthwave/+/llm/request/+";
+        let _porch = Client::connect(scene.broker.connect(), "h", "porch", &[stranger]).await;
+        for number in 0..10_u32 {
+            scene.hub.send("anthropic", BODY, correlated(&number.to_be_bytes()));
+        }
+        let mut answered = BTreeSet::new();
+        while let Some(answer) = scene.hub.next(Duration::from_secs(60)).await {
+            assert!(answered.insert(answer.correlation), "answered twice");
+        }
+        assert_eq!(answered.len(), 10);
+    });
+}
+
 /// Home Assistant shows it, and hubs can.
 #[test]
 fn everybody_is_told_whether_a_relay_is_there() {

@@ -84,13 +84,13 @@ fn nonsense_is_called_so() {
 fn a_reply_is_no_larger_than_the_hub_takes() {
     let reply = |size: usize| format!("{{\"text\":\"{}\"}}", "x".repeat(size - 11));
     for service in Provider::ALL {
-        let acts = [8192, 8193, 12_000, 12_001].map(|size| Act::ok(&reply(size)));
+        let acts = [7168, 7169, 12_000, 12_001].map(|size| Act::ok(&reply(size)));
         story(Server::doing(acts), async |mut scene| {
             let name = service.name();
             let (answer, _) = scene.hub.ask(name, BODY, With::default()).await;
-            assert_eq!(answer.payload.len(), 8192);
+            assert_eq!(answer.payload.len(), 7168);
             let (answer, _) = scene.hub.ask(name, BODY, correlated(b"2")).await;
-            let expected = format!("the reply of {name} has 8193 bytes; the hub takes at most 8192");
+            let expected = format!("the reply of {name} has 7169 bytes; the hub takes at most 7168");
             assert_eq!(error(&answer), (expected, None));
             scene.hub.announce(r#"{"limits":{"llm_reply":12000}}"#);
             let (answer, _) = scene.hub.ask(name, BODY, correlated(b"3")).await;
@@ -121,7 +121,7 @@ fn floods_are_counted_and_not_kept() {
     for act in [Act::Reply(200, String::new(), flood), Act::Raw(endless)] {
         story(Server::always(act), async |mut scene| {
             let (answer, _) = scene.hub.ask("openai", BODY, With::default()).await;
-            let expected = "the reply of openai has 3145728 bytes; the hub takes at most 8192";
+            let expected = "the reply of openai has 3145728 bytes; the hub takes at most 7168";
             assert_eq!(error(&answer), (expected.into(), None));
         });
     }

@@ -13,6 +13,8 @@ use world::prelude::*;
 struct Assistant {
     service: mpsc::Sender<tokio::io::DuplexStream>,
     task: JoinHandle<()>,
+    /// The service's client id at the broker.
+    client: String,
 }
 
 impl Drop for Assistant {
@@ -24,16 +26,15 @@ impl Drop for Assistant {
 impl Assistant {
     async fn start(world: &World) -> Self {
         let (service, listener) = mpsc::channel(1);
-        let (network, settings) = (world.network(), voice::Settings::in_memory());
+        let (way, settings) = (world.way(), voice::Settings::in_memory());
+        let client = settings.client_id.clone();
         let task = tokio::task::spawn_local(async move {
             let listener = Listener::Memory(listener);
-            voice::run(network, &settings, listener, std::future::pending())
-                .await
-                .expect("settings that fit");
+            voice::run(way, &settings, listener, std::future::pending()).await.expect("settings that fit");
         });
         // It learns which hubs there are.
         sleep(Duration::from_secs(1)).await;
-        Self { service, task }
+        Self { service, task, client }
     }
 
     /// Says something in a room: the type of the answer, and its words.
@@ -100,12 +101,56 @@ fn a_door_is_unlocked_by_voice_with_a_pin() {
     });
 }
 
+/// The service reconnects for the answer and does not ask again.
+#[test]
+fn an_answer_outlives_the_connection_of_the_service_and_the_broker() {
+    story(async |world| {
+        let (_controller, _ann) = world.connected().await;
+        let assistant = Assistant::start(world).await;
+        let mut model = world.model().await;
+        // Only the service's connection breaks, and the answer waits at the broker.
+        let (answer, ()) = tokio::join!(assistant.says("den", "Hello?"), async {
+            let question = model.hears_question().await;
+            world.broker().kick(&assistant.client);
+            model.answers(&question, stop("Here."));
+        });
+        assert_eq!(answer, handled("Here."));
+        sleep(Duration::from_secs(5)).await;
+        // All connections break, and the broker loses all sessions. A new question hears that there is no broker.
+        let (answer, away) = tokio::join!(assistant.says("den", "And now?"), async {
+            let question = model.hears_question().await;
+            world.replaces_the_broker().await;
+            let model = world.model().await;
+            let away = assistant.says("attic", "Hello?").await;
+            world.person("bob").await;
+            model.answers(&question, stop("Still here."));
+            sleep(Duration::from_secs(5)).await;
+            away
+        });
+        assert_eq!(answer, handled("Still here."));
+        let words = "Sorry, I cannot reach the hub, because its message broker does not answer.";
+        assert_eq!(away, not_handled(words));
+        assert_logged_times(2, "conversation den is answered");
+        // The broker does not come back. The answer says so before Home Assistant gives up.
+        let begun = Instant::now();
+        let (answer, _) = tokio::join!(assistant.says("den", "And then?"), async {
+            sleep(Duration::from_secs(3)).await;
+            world.broker().shutdown().await;
+        });
+        let words = "Sorry, I lost the connection to the hub. I do not know whether that was done.";
+        assert_eq!(answer, not_handled(words));
+        assert!(begun.elapsed() < Duration::from_secs(70), "{:?}", begun.elapsed());
+    });
+}
+
 #[test]
 fn whatever_is_wrong_is_said_in_time() {
     story(async |world| {
         let mut model = world.model().await;
-        let mut ann = world.person("ann").await;
+        let (_controller, mut ann) = world.connected().await;
         let assistant = Assistant::start(world).await;
+        // Until then, a turn would wait for the controller.
+        ann.sees_link("degraded").await;
         let begun = Instant::now();
         // The model never answers: the hub is told to stop.
         let (late, _) = tokio::join!(assistant.says("den", "what is love?"), model.hears_question());

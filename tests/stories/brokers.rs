@@ -35,16 +35,16 @@ async fn connect_flags(broker: &mut DuplexStream) -> u8 {
 }
 
 /// Takes the hub's subscription, and returns the first bytes of the messages that are to be retained: `home`, `availability`,
-/// `info`, `volume` and the announcement to Home Assistant. After `health` there are no more.
-async fn publications(broker: &mut DuplexStream) -> [u8; 5] {
+/// `info`, `volume`, `approval` and the announcement to Home Assistant. After `health` there are no more.
+async fn publications(broker: &mut DuplexStream) -> [u8; 6] {
     let (first, subscribe) = packet(broker).await;
     assert_eq!(first, 0x82, "SUBSCRIBE");
     broker.write_all(&[0x90, 6, subscribe[0], subscribe[1], 0, 2, 2, 2]).await.expect("SUBACK");
-    let mut retained: [_; 5] = std::array::from_fn(|_| (0, Vec::new()));
+    let mut retained: [_; 6] = std::array::from_fn(|_| (0, Vec::new()));
     for message in &mut retained {
         *message = packet(broker).await;
     }
-    assert!(String::from_utf8_lossy(&retained[4].1).contains("homeassistant/device/story/config"));
+    assert!(String::from_utf8_lossy(&retained[5].1).contains("homeassistant/device/story/config"));
     let health = packet(broker).await.1;
     assert!(String::from_utf8_lossy(&health).contains("story/health"));
     retained.map(|(first, _)| first)

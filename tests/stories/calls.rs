@@ -2,13 +2,14 @@
 
 use hub_core::limits;
 
+use world::model::{calls, openai, stop};
 use world::prelude::*;
 
 pub fn on() -> Value {
     json!({ "device_name": "Switch One", "command": "on" })
 }
 
-/// spec: gateway-02, gateway-27, gateway-32, params-01, params-06
+/// spec: gateway-02, gateway-27, gateway-32, infra-16, params-01, params-06
 #[test]
 fn names_are_the_controllers_when_they_reach_it_and_both_forms_are_logged() {
     story(async |world| {
@@ -104,6 +105,91 @@ fn arguments_that_do_not_fit_never_reach_the_controller() {
     });
 }
 
+/// spec: calls-07, gateway-20
+#[test]
+fn errors_list_all_options_and_required_parameters() {
+    Setup::new().story(async |world| {
+        let options: Vec<_> = (0..28).map(|n| format!("living_room_scene_{n:02}")).collect();
+        let names: Vec<_> = (0..16).map(|n| format!("parameter_number_{n:02}")).collect();
+        let mut properties: serde_json::Map<_, _> =
+            names.iter().map(|name| (name.clone(), json!({}))).collect();
+        properties[&names[0]] = json!({ "enum": options });
+        let schema = json!({ "type": "object", "properties": properties, "required": names });
+        let mut controller = world.controller();
+        controller.greets_with(json!([{ "name": "scene", "description": "d", "inputSchema": schema }])).await;
+        let mut ann = world.person("ann").await;
+        ann.sees_link("ready").await;
+        let arguments: serde_json::Map<_, _> = names.iter().map(|name| (name.clone(), json!("x"))).collect();
+        let reply = ann.uses("scene", arguments.into()).await;
+        let words = format!("'parameter_number_00' must be one of: {}", options.join(", "));
+        assert_refused(&reply, "invalid_parameters", &words);
+        // The required parameters follow, as far as there is room.
+        assert_contains(&reply["message"], &words);
+        assert_contains(&reply["message"], ". Required: parameter_number_00, parameter_number_01, ");
+        let reply = ann.uses("scene", json!({})).await;
+        assert_refused(&reply, "invalid_parameters", "missing 'parameter_number_00'");
+        assert_contains(&reply["message"], &format!(". Required: {}", names.join(", ")));
+    });
+}
+
+/// Cyrillic letters have two bytes, so the options alone would take all of the message.
+#[test]
+fn errors_with_long_options_name_the_required_parameters() {
+    Setup::new().story(async |world| {
+        let options: Vec<_> = (10..50).map(|n| format!("КомнатаНаверху{n}")).collect();
+        assert!(options.concat().chars().count() >= 640);
+        let properties = json!({ "room": { "enum": options }, "level": {} });
+        let schema = json!({ "type": "object", "properties": properties, "required": ["room", "level"] });
+        let mut controller = world.controller();
+        controller.greets_with(json!([{ "name": "scene", "description": "d", "inputSchema": schema }])).await;
+        let mut ann = world.person("ann").await;
+        ann.sees_link("ready").await;
+        let reply = ann.uses("scene", json!({ "room": "x", "level": 1 })).await;
+        assert_refused(&reply, "invalid_parameters", "'room' must be one of: КомнатаНаверху10, ");
+        let message = reply["message"].as_str().expect("words");
+        assert!(message.ends_with("…. Required: room, level"), "{message}");
+        assert!((900..=1024).contains(&message.len()), "{} bytes", message.len());
+    });
+}
+
+/// spec: calls-18
+#[test]
+fn non_object_arguments_get_a_result_object_and_null_means_none() {
+    story(async |world| {
+        let (mut controller, mut ann) = world.connected().await;
+        for (tool, arguments) in [("echo", json!([1])), ("list_devices", json!("{}")), ("hub_echo", json!(7))]
+        {
+            let reply = ann.asks("tool/call", json!({ "name": tool, "arguments": arguments })).await;
+            assert_refused(&reply, "invalid_request", "'arguments' must be an object");
+            assert_eq!((&reply["tool_name"], &reply["execution_time_ms"]), (&json!(tool), &json!(0)));
+        }
+        let reply = ann.uses("echo", Value::Null).await;
+        assert_eq!(reply["result"], json!({ "echo": {} }));
+        ann.calls("list_devices", Value::Null);
+        let call = controller.serves("none").await;
+        assert_eq!(
+            (&call["params"]["name"], &call["params"]["arguments"]),
+            (&json!("list_devices"), &json!({}))
+        );
+        assert_eq!(ann.result().await["success"], true);
+        // The arguments of a model's call are a string.
+        let mut model = world.model().await;
+        let tools = json!({ "enabled": true });
+        ann.sets_rule(json!({ "name": "text", "service": "openai", "model": "m", "tools": tools })).await;
+        ann.says(json!({ "text": "Go", "rule": "text" }));
+        let function = json!({ "name": "list_devices", "arguments": "null" });
+        let calls = json!([{ "id": "a", "type": "function", "function": function }]);
+        let message = json!({ "role": "assistant", "content": null, "tool_calls": calls });
+        let question = model.hears("llm/request/openai").await;
+        model.answers(&question, openai(message, "tool_calls"));
+        let call = controller.serves("none").await;
+        assert_eq!(call["params"]["arguments"], json!({}));
+        let question = model.hears("llm/request/openai").await;
+        model.answers(&question, openai(json!({ "role": "assistant", "content": "None." }), "stop"));
+        assert_eq!(ann.reply().await["content"], "None.");
+    });
+}
+
 /// spec: gateway-21
 #[test]
 fn a_call_without_an_answer_ends_after_thirty_seconds_and_is_not_repeated() {
@@ -179,6 +265,7 @@ fn an_answer_to_a_call_of_before_the_restart_is_not_taken_for_another() {
     assert!(one.abs_diff(other) > 1000, "{one} and {other}");
 }
 
+/// spec: gateway-13, gateway-14
 #[test]
 fn slow_is_said_to_the_millisecond() {
     story(async |world| {
@@ -193,6 +280,33 @@ fn slow_is_said_to_the_millisecond() {
             assert_eq!(event["slow"], slow, "{event}");
             assert_eq!(log_text().contains("tool list_devices is slow"), slow, "{}", log_text());
         }
+    });
+}
+
+/// The hub waits until it knows the devices, because it needs them to assess a model's call. This time belongs to the
+/// call.
+///
+/// spec: calls-17, gateway-13, gateway-14
+#[test]
+fn waiting_for_devices_counts_as_execution_time() {
+    story(async |world| {
+        let mut controller = world.controller();
+        let (mut ann, mut model) = world.talking().await;
+        let hello = controller.hears_of("initialize").await;
+        let mut about = about_it(&hello["params"]["protocolVersion"]);
+        about["capabilities"]["resources"] = json!({});
+        controller.answers(&hello, about).await;
+        controller.lists(zwave_tools()).await;
+        ann.sees_link("ready").await;
+        // The controller never lists its devices.
+        ann.says(json!({ "text": "What is there?" }));
+        model.serves(calls(&[("list_devices", json!({}))])).await;
+        controller.serves("a lamp").await;
+        let event = ann.hears("event/tool").await.json();
+        assert_eq!((&event["execution_time_ms"], &event["slow"]), (&json!(15_000), &json!(true)), "{event}");
+        let question = model.serves(stop("A lamp.")).await.json().to_string();
+        assert!(question.contains(r#"\"execution_time_ms\":15000"#), "{question}");
+        assert_logged("tool list_devices is slow: 15000 ms");
     });
 }
 
@@ -320,7 +434,8 @@ fn answers_find_their_calls_in_any_order_and_in_batches() {
     story(async |world| {
         let (mut controller, mut person) = world.connected().await;
         let mut calls = Vec::new();
-        for number in 0..limits::JOBS {
+        // One slot is left to conversations.
+        for number in 0..limits::JOBS - 1 {
             person.calls("list_devices", json!({ "number": number }));
             calls.push(controller.hears_call().await);
         }
@@ -345,7 +460,7 @@ fn answers_find_their_calls_in_any_order_and_in_batches() {
         controller.says(batch.to_string()).await;
         controller.says(text(&calls[1]).to_string()).await;
         let mut results = Vec::new();
-        for _ in 0..limits::JOBS {
+        for _ in 0..limits::JOBS - 1 {
             results.push(person.result().await["result"].as_str().expect("text").to_owned());
         }
         results.sort_unstable();
@@ -353,6 +468,7 @@ fn answers_find_their_calls_in_any_order_and_in_batches() {
     });
 }
 
+/// spec: calls-19
 #[test]
 fn structured_results_come_as_they_are_with_words_for_the_person() {
     story(async |world| {
@@ -399,7 +515,7 @@ fn structured_results_come_as_they_are_with_words_for_the_person() {
 fn every_kind_of_content_is_shown_or_named() {
     let text = |text: &str| json!({ "type": "text", "text": text });
     let image = json!({ "type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png", "annotations": { "priority": 1 } });
-    let named = "[image: image/png, 9 bytes]";
+    let named = "[image: image/png, 8 bytes]";
     let embedded = json!({ "type": "resource", "resource": { "uri": "file:///notes.txt", "mimeType": "text/plain", "text": "Water the plants." } });
     let blob = json!({ "type": "resource", "resource": { "uri": "file:///a.bin", "blob": "AAAA" } });
     let link =
@@ -413,6 +529,11 @@ fn every_kind_of_content_is_shown_or_named() {
             Value::Null,
         ),
         (json!({ "content": [blob] }), json!("[resource: file:///a.bin, 3 bytes]"), Value::Null),
+        (
+            json!({ "content": [{ "type": "audio", "data": "AAEC\r\nAw==" }, { "type": "audio", "data": "AAE" }] }),
+            json!("[audio: 4 bytes]\n[audio: 2 bytes]"),
+            Value::Null,
+        ),
         (
             json!({ "content": [text("See:"), link] }),
             json!("See:\n[resource_link: Resource 7, demo://7, text/plain]"),
@@ -464,6 +585,23 @@ fn every_kind_of_content_is_shown_or_named() {
             assert_ne!(reply["error"], "");
         });
     }
+}
+
+#[test]
+fn a_controller_that_does_not_know_whether_it_was_done_is_believed() {
+    story(async |world| {
+        let (mut controller, mut person) = world.connected().await;
+        person.calls("control_zwave_device", on());
+        let content = json!([{ "type": "text", "text": "Pond Pump does not answer" }]);
+        let outcome = json!({ "outcome": "unknown" });
+        controller
+            .serves_result(json!({ "content": content, "isError": true, "structuredContent": outcome }))
+            .await;
+        let reply = person.result().await;
+        assert_refused(&reply, "outcome_unknown", "Pond Pump does not answer");
+        assert_eq!(reply["message"], "I do not know whether that was done: Pond Pump does not answer");
+        assert_contains(&reply["instruction"], "Do not repeat the call");
+    });
 }
 
 #[test]

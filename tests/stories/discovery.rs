@@ -1,5 +1,6 @@
 //! The handshake with a controller: versions, lists of tools, and noise in between.
 
+use world::model::{calls, stop};
 use world::prelude::*;
 
 use crate::calls::on;
@@ -82,7 +83,7 @@ fn tools_that_cannot_be_used_are_left_out_by_name_and_the_rest_works() {
             json!({ "name": "huge", "description": "x".repeat(7_000), "inputSchema": { "type": "object" } });
         let good = json!({ "name": "good", "description": "Ä \"q\"", "inputSchema": { "type": "object", "x-odd": "x" } });
         let list = json!([
-            a_tool("a.b"),
+            a_tool("a b"),
             a_tool(""),
             a_tool(&"n".repeat(65)),
             a_tool("hub_echo"),
@@ -110,7 +111,7 @@ fn tools_that_cannot_be_used_are_left_out_by_name_and_the_rest_works() {
             "{info}"
         );
         for words in [
-            "its tool a.b is left out: providers refuse its name",
+            "its tool a b is left out: providers refuse its name",
             "its tool hub_echo is left out: the hub has a tool of that name itself",
             "its tool odd is left out: its schema is not an object",
             "a tool without a name is left out",
@@ -119,6 +120,9 @@ fn tools_that_cannot_be_used_are_left_out_by_name_and_the_rest_works() {
         ] {
             assert_logged(words);
         }
+        // Logged once, although the list came twice.
+        assert_eq!(log_text().matches("its tool odd is left out").count(), 1);
+        assert_eq!(log_text().matches("a tool without a name is left out").count(), 1);
         for name in ["good", "bare", "huge"] {
             person.calls(name, json!({}));
             let call = controller.hears_call().await;
@@ -307,5 +311,272 @@ fn a_controller_without_a_handshake_is_spoken_to_without_one() {
         assert_eq!(call["params"]["arguments"], json!({ "deviceName": "Switch One", "action": "on" }));
         controller.replies(&call, "on").await;
         assert_eq!(person.result().await["result"], "on");
+    });
+}
+
+/// The names of the controller's tools, as a client lists them.
+async fn listed(ann: &mut Client, format: &str) -> Vec<Value> {
+    let mut tools = ann.asks_for_all("tool/list", "tools", json!({ "format": format })).await;
+    tools.retain(|tool| !tool["name"].as_str().expect("a name").starts_with("hub_"));
+    tools
+}
+
+fn with_description(name: &str, description: &str) -> Value {
+    json!({ "name": name, "description": description, "inputSchema": { "type": "object" } })
+}
+
+#[test]
+fn long_descriptions_are_cut_before_tools_are_left_out_and_restored_later() {
+    story(async |world| {
+        let mut controller = world.controller();
+        let mut ann = world.person("ann").await;
+        let words = "Lämpchen ".repeat(300);
+        let tools: Vec<_> = (0..12).map(|n| with_description(&format!("wordy_{n}"), &words)).collect();
+        controller.greets_with(json!(tools)).await;
+        let info = ann.sees_link("ready").await;
+        let counts =
+            |info: &Value| (info["controller"]["tools"].clone(), info["controller"]["left_out"].clone());
+        assert_eq!(counts(&info), (json!(12), json!(0)));
+        assert_not_logged("left out");
+        let cut = listed(&mut ann, "anthropic").await;
+        assert_eq!(cut.len(), 12);
+        for tool in &cut {
+            let description = tool["description"].as_str().expect("words");
+            let kept = description.strip_suffix("…").expect("a mark");
+            assert!(words.starts_with(kept) && (1000..=1024).contains(&description.len()), "{description}");
+        }
+        // The same list again changes nothing.
+        controller.changes_its_tools().await;
+        controller.lists(json!(tools)).await;
+        ann.calls("wordy_11", json!({}));
+        controller.serves("done").await;
+        assert_eq!(ann.result().await["success"], true);
+        assert_eq!(listed(&mut ann, "anthropic").await, cut);
+        // With fewer tools, whole descriptions fit.
+        for _ in 0..2 {
+            controller.changes_its_tools().await;
+            controller.lists(json!(tools[..2])).await;
+        }
+        sleep(Duration::from_millis(10)).await;
+        for tool in listed(&mut ann, "anthropic").await {
+            assert_eq!(tool["description"], words.as_str());
+        }
+    });
+}
+
+#[test]
+fn preferred_tools_are_kept_if_not_all_fit() {
+    story(async |world| {
+        let mut ann = world.person("ann").await;
+        let set = ann.sets("controller.tools", json!("tool_3*, tool_25")).await;
+        assert_eq!((&set["success"], &set["restart_required"]), (&json!(true), &json!(true)));
+        let allowed = json!({ "enabled": true, "allowed_tools": ["tool_20", "hub_echo"] });
+        ann.sets_rule(json!({ "name": "few", "tools": allowed })).await;
+        world.restarts_the_hub().await;
+        ann.sees_online().await;
+        let mut controller = world.controller();
+        let tool = |number: usize| {
+            let schema = json!({ "type": "object", "title": "s".repeat(900) });
+            json!({ "name": format!("tool_{number:02}"), "description": "d".repeat(700), "inputSchema": schema })
+        };
+        let tools: Vec<_> = (0..40).map(tool).collect();
+        controller.greets_with(json!(tools)).await;
+        let info = ann.sees_link("ready").await;
+        let count = |name: &str| info["controller"][name].as_u64().expect("a number");
+        assert_eq!(count("tools") + count("left_out"), 40, "{info}");
+        assert!(count("tools") > 15, "{info}");
+        let names: Vec<_> =
+            listed(&mut ann, "anthropic").await.iter().map(|tool| tool["name"].clone()).collect();
+        assert_eq!(names.len() as u64, count("tools"));
+        // The preferred tools come first, in the order of the preferences, followed by the first others of the list.
+        let mut expected: Vec<_> = (30..40).map(|number| format!("tool_{number}")).collect();
+        expected.extend(["tool_25", "tool_20", "tool_00", "tool_01"].map(str::to_owned));
+        assert_eq!(names[..expected.len()], expected);
+        for name in ["tool_39", "tool_25", "tool_20", "tool_00"] {
+            ann.calls(name, json!({}));
+            assert_eq!(controller.serves("done").await["params"]["name"], name);
+            assert_eq!(ann.result().await["success"], true);
+        }
+        let reply = ann.uses("tool_19", json!({})).await;
+        assert_refused(&reply, "not_found", "");
+        assert_contains(&reply["message"], "The setting controller.tools chooses which it keeps.");
+        assert_logged("Tool tool_19 is unknown or left out; the setting controller.tools chooses");
+        assert_logged("is left out: it makes room for a tool that the settings prefer");
+        assert_logged("its tool tool_29 is left out: its description and schema do not fit");
+        // Each tool is logged once, and the same list leaves out the same tools.
+        let named = log_text().matches("is left out").count() as u64;
+        assert_eq!(named, count("left_out"));
+        controller.changes_its_tools().await;
+        controller.lists(json!(tools)).await;
+        sleep(Duration::from_millis(10)).await;
+        assert_eq!(log_text().matches("is left out").count() as u64, named);
+        let again: Vec<_> =
+            listed(&mut ann, "anthropic").await.iter().map(|tool| tool["name"].clone()).collect();
+        assert_eq!(again, names);
+    });
+}
+
+/// The list is requested once more, because the dropped tool came too early for the room that was left in the end.
+#[test]
+fn a_small_tool_that_was_dropped_for_preferred_ones_is_kept_if_it_fits_in_the_end() {
+    story(async |world| {
+        let mut ann = world.person("ann").await;
+        ann.sets("controller.tools", json!("preferred_*")).await;
+        world.restarts_the_hub().await;
+        ann.sees_online().await;
+        let mut controller = world.controller();
+        let tool = |name: &str, length: usize| {
+            let schema = json!({ "type": "object", "title": "s".repeat(length) });
+            json!({ "name": name, "description": "d", "inputSchema": schema })
+        };
+        let preferred = ["preferred_0", "preferred_1", "preferred_2"].map(|name| tool(name, 5000));
+        // The preferred tools push out both: the small one first, because it comes last.
+        let mut tools = vec![tool("large", 5500), tool("small", 500)];
+        tools.extend(preferred);
+        controller.greets_with(json!(tools)).await;
+        controller.lists(json!(tools)).await;
+        sleep(Duration::from_millis(10)).await;
+        let names: Vec<_> =
+            listed(&mut ann, "anthropic").await.iter().map(|tool| tool["name"].clone()).collect();
+        assert_eq!(names, ["preferred_0", "preferred_1", "preferred_2", "small"]);
+        assert_logged_times(1, "its tool large is left out");
+        ann.calls("small", json!({}));
+        assert_eq!(controller.hears().await["method"], "tools/call", "the list is not requested again");
+    });
+}
+
+/// A definition in the size of a public server's. Its description alone is shorter than what the hub reads of a tool.
+#[test]
+fn a_long_description_does_not_cost_the_tool() {
+    story(async |world| {
+        let words = "Scrapes “a page”.\n".repeat(287);
+        let schema = json!({ "type": "object", "properties": { "url": { "type": "string", "title": "t".repeat(1800) } } });
+        // The members in this order.
+        let tool = |name: &str, members: [(&str, Value); 2]| {
+            let [first, second] = members.map(|(member, value)| format!("\"{member}\":{value}"));
+            format!("{{\"name\":\"{name}\",{first},{second},\"annotations\":{{\"readOnlyHint\":true}}}}")
+        };
+        let (description, input) = (("description", json!(words)), ("inputSchema", schema.clone()));
+        let late = tool("late_schema", [description.clone(), input.clone()]);
+        assert!((8200..9000).contains(&late.len()), "{}", late.len());
+        let early = tool("early_schema", [input, description]);
+        let mut controller = world.controller();
+        let mut ann = world.person("ann").await;
+        controller.says_hello().await;
+        let list = controller.hears_of("tools/list").await;
+        let line = format!(
+            "{{\"result\":{{\"tools\":[{late},{early}]}},\"jsonrpc\":\"2.0\",\"id\":{}}}",
+            list["id"]
+        );
+        controller.says(line).await;
+        let info = ann.sees_link("ready").await;
+        assert_eq!(
+            (&info["controller"]["tools"], &info["controller"]["left_out"]),
+            (&json!(2), &json!(0)),
+            "{info}"
+        );
+        for tool in listed(&mut ann, "mcp").await {
+            assert_eq!(tool["inputSchema"], schema);
+            assert_eq!(tool["annotations"], json!({ "readOnlyHint": true }));
+            let description = tool["description"].as_str().expect("words");
+            let kept = description.strip_suffix("…").expect("a mark");
+            assert!(words.starts_with(kept) && (950..=1024).contains(&description.len()), "{description}");
+        }
+        ann.calls("late_schema", json!({ "url": "a" }));
+        controller.serves("done").await;
+        assert_eq!(ann.result().await["result"], "done");
+    });
+}
+
+#[test]
+fn a_tool_with_a_dot_in_its_name_can_be_called_by_people_and_by_models() {
+    story(async |world| {
+        let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" }, "annotations": { "readOnlyHint": true } });
+        let mut controller = world.controller();
+        let mut ann = world.person("ann").await;
+        let tools = ["files.read", "files.list", "files_list", "hub.echo", "get.content"].map(tool);
+        controller.greets_with(json!(tools)).await;
+        let info = ann.sees_link("ready").await;
+        let shadowed = || {
+            for name in ["files.list", "hub.echo", "get.content"] {
+                assert_logged_times(1, &format!("WARN tools: {name} cannot be called by models"));
+            }
+            assert_logged_times(3, "cannot be called by models");
+        };
+        shadowed();
+        assert_eq!(
+            (&info["controller"]["tools"], &info["controller"]["left_out"]),
+            (&json!(5), &json!(0)),
+            "{info}"
+        );
+        for name in ["files.read", "files.list", "files_list"] {
+            ann.calls(name, json!({}));
+            assert_eq!(controller.serves("done").await["params"]["name"], name);
+            let reply = ann.result().await;
+            assert_eq!((&reply["success"], &reply["tool_name"]), (&json!(true), &json!(name)));
+        }
+        let names = |tools: Vec<Value>| tools.iter().map(|tool| tool["name"].clone()).collect::<Vec<_>>();
+        assert_eq!(
+            names(listed(&mut ann, "mcp").await),
+            ["files.read", "files.list", "files_list", "hub.echo", "get.content"]
+        );
+        // Providers allow no dots. A tool whose name would then be that of another one is not offered, and this is
+        // logged.
+        assert_eq!(names(listed(&mut ann, "anthropic").await), ["files_read", "files_list"]);
+        let mut model = world.model().await;
+        ann.says(json!({ "text": "Go" }));
+        let question =
+            model.serves(calls(&[("files_read", json!({})), ("files_list", json!({}))])).await.json();
+        let offered = question["tools"]
+            .as_array()
+            .expect("tools")
+            .iter()
+            .filter(|tool| tool["name"].as_str().is_some_and(|name| name.starts_with("files")));
+        assert_eq!(offered.count(), 2);
+        for name in ["files.read", "files_list"] {
+            assert_eq!(controller.serves("done").await["params"]["name"], name);
+        }
+        model.serves(stop("Done.")).await;
+        assert_eq!(ann.reply().await["content"], "Done.");
+        // It is logged once, however often the tools are listed.
+        controller.changes_its_tools().await;
+        controller.lists(json!(tools)).await;
+        sleep(Duration::from_millis(10)).await;
+        shadowed();
+    });
+}
+
+#[test]
+fn a_definition_that_does_not_fit_into_a_reply_is_listed_in_short() {
+    story(async |world| {
+        let mark = "[shortened: the definition is longer than a reply]";
+        let schema = json!({ "type": "object", "properties": { "a": { "type": "string", "title": "t".repeat(5000) } } });
+        let tools = json!([
+            a_tool("first"),
+            with_description("wordy", &"\"w\" ".repeat(1100)),
+            { "name": "large", "description": "Short.", "inputSchema": schema },
+            a_tool("last"),
+        ]);
+        let mut controller = world.controller();
+        let mut ann = world.person("ann").await;
+        controller.greets_with(tools).await;
+        ann.sees_link("ready").await;
+        for (format, schema) in [("mcp", "inputSchema"), ("anthropic", "input_schema")] {
+            let list = listed(&mut ann, format).await;
+            let names: Vec<_> = list.iter().map(|tool| &tool["name"]).collect();
+            assert_eq!(names, ["first", "wordy", "large", "last"], "{format}");
+            assert!(!list[0].to_string().contains("[shortened"));
+            for tool in &list[1..3] {
+                assert!(tool["description"].as_str().is_some_and(|text| text.ends_with(mark)), "{tool}");
+                assert_eq!(tool[schema], json!({ "type": "object" }));
+            }
+            assert!(list[1]["description"].as_str().is_some_and(|text| text.starts_with("\"w\" \"w\"")));
+            assert_eq!(list[2]["description"], format!("Short. {mark}"), "the description itself is whole");
+        }
+        let pages = ann.asks_for_all("tool/list", "tools", json!({ "format": "markdown" })).await;
+        let page =
+            |name: &str| pages.iter().find(|page| page.as_str().is_some_and(|page| page.starts_with(name)));
+        assert!(page("# wordy\n").and_then(Value::as_str).is_some_and(|page| page.ends_with(mark)));
+        assert!(page("# last\n").is_some());
     });
 }

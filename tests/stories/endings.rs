@@ -1,7 +1,9 @@
 //! How turns end: what people hear of what was done, and of what a model wrote.
 
+use support::server::{Act, Server};
 use world::model::{anthropic, calls, ollama, openai, stop};
 use world::prelude::*;
+use world::relay;
 
 /// The order to switch something on.
 fn on() -> Value {
@@ -46,7 +48,7 @@ fn what_was_done_is_said_before_the_model_fails() {
             "no_answer",
             "the model's answer is empty; ask again, or choose another model",
         );
-        let words = "control_zwave_device was done. Sorry, my language model gave no answer.";
+        let words = "I completed one step. Sorry, my language model gave no answer.";
         assert_eq!((&reply["message"], &reply["content"]), (&json!(words), &json!(words)));
     });
 }
@@ -62,7 +64,7 @@ fn what_was_done_is_said_when_the_rounds_or_the_time_are_over() {
             controller.serves("Switch One was toggled.").await;
         }
         let reply = ann.reply().await;
-        let words = "Switch One was toggled. (5 times) I reached the maximum number of tool calls...";
+        let words = "I reached the maximum number of tool calls... Switch One was toggled. (5 times)";
         assert_eq!(reply["content"], words);
         assert_eq!(reply["max_iterations_reached"], true);
         // Cancelled in the middle of the second call.
@@ -77,7 +79,7 @@ fn what_was_done_is_said_when_the_rounds_or_the_time_are_over() {
         let words = reply["message"].as_str().expect("words");
         assert!(words.starts_with("Lamp, Lamp, ") && words.len() < 300, "{words}");
         assert!(
-            words.ends_with("… I do not know whether control_zwave_device was done. I stopped."),
+            words.ends_with("… I do not know whether one more step was completed. I stopped."),
             "{words}"
         );
         // No model is there any more after a call that the controller leaves unanswered.
@@ -250,11 +252,50 @@ fn a_refusal_is_named_as_such() {
             let notice = ann.hears("log").await.json();
             assert_contains(&notice["text"], &format!("refused to answer ({name})"));
         }
-        // What was done before is said first, also aloud.
+        // The reply also states what was done before, and it is spoken.
         ann.sends("transcript", json!({ "text": "Hearthwave, quieter" }));
         model.serves(calls(&[("hub_volume", json!({ "level": 30 }))])).await;
         model.serves(anthropic("", "refusal")).await;
-        let words = format!("The volume is 30 percent. {refused}");
+        let words = format!("{refused} The volume is 30 percent.");
         assert_eq!(ann.hears("speech").await.json()["text"], words);
     });
+}
+
+/// The relay removes what the hub never reads, and cuts a text that is too long.
+#[test]
+fn reasoning_never_displaces_the_answer() {
+    let thoughts = "Hm. ".repeat(2200);
+    let tale = "Once upon a time. ".repeat(600);
+    let answer = "The light is on.";
+    let thinking = json!({ "type": "thinking", "thinking": thoughts, "signature": "s" });
+    for (service, reply, long) in [
+        (
+            "anthropic",
+            json!({ "content": [thinking, { "type": "text", "text": answer }], "stop_reason": "end_turn" }),
+            stop(&tale),
+        ),
+        (
+            "openai",
+            openai(json!({ "content": answer, "reasoning_content": thoughts }), "stop"),
+            openai(json!({ "content": tale }), "stop"),
+        ),
+        (
+            "ollama",
+            json!({ "message": { "content": answer, "thinking": thoughts }, "done_reason": "stop" }),
+            ollama(&tale, "stop"),
+        ),
+    ] {
+        let server = Server::doing([reply, long].map(|body| Act::ok(&body.to_string())));
+        Setup::new().relay(relay::settings(&server)).story(async |world| {
+            let (_controller, mut ann) = world.connected().await;
+            ann.sets_rule(json!({ "name": "default", "service": service, "model": "m" })).await;
+            ann.says(json!({ "text": "Is the light on?" }));
+            assert_eq!(ann.reply().await["content"], answer, "{service}");
+            ann.says(json!({ "text": "Tell me a story" }));
+            let reply = ann.reply().await;
+            let told = reply["content"].as_str().expect("a text");
+            assert!(told.starts_with(&tale[..2000]), "{reply}");
+            assert!(told.ends_with("... [cut: the rest did not fit]"), "{reply}");
+        });
+    }
 }

@@ -1,5 +1,6 @@
 //! Too much at once: requests, and things to tell people.
 
+use host_sim::broker::{Limits, Options};
 use host_sim::zwave::Home;
 use support::server::{Act, Server};
 use world::flood::{REQUESTS, flood};
@@ -66,4 +67,144 @@ fn a_storm_of_notices_is_cut_short_and_says_so() {
         let first = mallory.hears("log").await.json();
         assert!(left_out(&first).is_some() || told(&&first), "{first}");
     });
+}
+
+/// One client sends chats, garbage and large payloads to a hub with a slow line, and then no more. The broker queues as much
+/// as mosquitto does, so acknowledgements and the requests of others wait behind it.
+#[test]
+fn the_hub_answers_others_within_ten_seconds_after_a_flood_that_the_broker_still_has() {
+    let limits =
+        Limits { queued_messages: 1000, queued_bytes: 64 << 20, backlog: 64 << 20, ..Limits::default() };
+    for qos in [QoS::AtMostOnce, QoS::AtLeastOnce, QoS::ExactlyOnce] {
+        let server = Server::always(Act::ok(&stop("Hello.").to_string()));
+        let options = Options { limits: limits.clone(), ..Options::default() };
+        Setup::new().broker(options).relay(relay::settings(&server)).story(async |world| {
+            let mut ann = world.client("ann", &["reply/ann", "hearthwave/story/availability"]).await;
+            ann.waits_for_the_hub().await;
+            let mut ben =
+                world.client("ben", &["hearthwave/story/availability", "hearthwave/story/log"]).await;
+            let mallory = world.client("mallory", &[]).await;
+            // 33 s for what follows.
+            world.wire.rate.set(200_000);
+            for number in 0..400 {
+                let chat = json!({ "text": "Hi", "conversation": format!("c{number}") }).to_string();
+                let (name, payload) = match number % 4 {
+                    0 => ("chat", chat.into_bytes()),
+                    1 => ("chat", b"{{{{".to_vec()),
+                    2 => ("tool/list", b"{}".to_vec()),
+                    _ => ("chat", vec![b'x'; 65536]),
+                };
+                mallory.publish(mallory.request(name, payload).qos(qos).reply_to("reply/mallory"));
+            }
+            sleep(Duration::from_secs(8)).await;
+            let begun = Instant::now();
+            let echo = json!({ "name": "echo", "arguments": {} });
+            let reply = ann.asks_with_response_topic("tool/call", echo).await;
+            assert_eq!(reply["success"], true, "{reply}");
+            assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+            assert_logged("too many requests at once");
+            assert_eq!(world.dials(), 2, "it dropped what waited, once");
+            // It has said goodbye, so nobody was told that it is gone, and people are told why.
+            let why = "Too many requests at once";
+            while !ben.hears("log").await.json()["text"].as_str().is_some_and(|text| text.contains(why)) {}
+            while let Some(message) = ben.next(Duration::from_secs(60)).await {
+                assert_ne!(message.payload, b"offline");
+            }
+            assert_eq!(world.dials(), 2, "it stays connected");
+        });
+    }
+}
+
+/// While one client floods the hub, other clients are answered, or refused with `busy`. If the flood is so large that
+/// the hub makes the broker drop its queue, a request may be lost. A client that repeats it after a few seconds is
+/// answered.
+#[test]
+fn others_are_answered_while_a_flood_lasts() {
+    const LASTS: Duration = Duration::from_secs(30);
+    const PATIENCE: Duration = Duration::from_secs(3);
+    for (payload, qos) in [(16, QoS::AtMostOnce), (16, QoS::AtLeastOnce), (65536, QoS::AtLeastOnce)] {
+        // The model and the devices are slow, so that every job slot of the hub is taken.
+        let server = Server::always(Act::slow(1, &stop("Hello.").to_string()));
+        let setup = Setup::new().home(&Home::new(7)).relay(relay::settings(&server));
+        setup.story(async |world| {
+            let mut ann = world.person("ann").await;
+            crate::home::knows_devices(&mut ann).await;
+            let mut ann = world.client("ann", &["reply/ann"]).await;
+            let mut ben = world.client("ben", &["reply/ben"]).await;
+            let mallory = world.client("mallory", &[]).await;
+            let flood = async {
+                for round in 0.. {
+                    for number in 0..10 {
+                        let chat = json!({ "text": "Hi", "conversation": format!("c{round}-{number}") });
+                        let (name, payload) = match number {
+                            0 => ("chat", vec![b'x'; payload]),
+                            1 | 2 => ("chat", b"{{{{".to_vec()),
+                            3 => ("tool/list", b"{}".to_vec()),
+                            4 | 5 => ("tool/call", list_devices()),
+                            _ => ("chat", chat.to_string().into_bytes()),
+                        };
+                        mallory.publish(mallory.request(name, payload).qos(qos).reply_to("reply/mallory"));
+                    }
+                    sleep(Duration::from_millis(200)).await;
+                }
+            };
+            let (mut done, mut lost) = ([0, 0], 0);
+            let ask = async {
+                let begun = Instant::now();
+                while begun.elapsed() < LASTS {
+                    sleep(Duration::from_secs(1)).await;
+                    let call = json!({ "name": "echo", "arguments": {} });
+                    let chat = json!({ "text": "Hello", "conversation": "ben" });
+                    for (index, request) in [("tool/call", call), ("chat", chat)].into_iter().enumerate() {
+                        let who = if index == 0 { &mut ann } else { &mut ben };
+                        let mut reply = None;
+                        for _ in 0..3 {
+                            let asking = who.asks_with_response_topic(request.0, request.1.clone());
+                            reply = tokio::time::timeout(PATIENCE, asking).await.ok();
+                            lost += usize::from(reply.is_none());
+                            if reply.is_some() {
+                                break;
+                            }
+                        }
+                        let reply = reply.expect("an answer within three tries");
+                        let is_done = reply["success"] == true || reply["content"] == "Hello.";
+                        assert!(
+                            is_done || reply["error_type"] == "busy" && reply["error"].is_string(),
+                            "{reply}"
+                        );
+                        done[index] += usize::from(is_done);
+                    }
+                }
+            };
+            tokio::select! { () = flood => {} () = ask => {} }
+            println!("{payload} {qos:?}: {done:?} done, {lost} lost, {} dials", world.dials());
+            assert!(done[0] >= 5 && done[1] > 0, "{done:?}");
+            if payload < 1000 {
+                assert_eq!((lost, world.dials()), (0, 1));
+            }
+        });
+    }
+}
+
+fn list_devices() -> Vec<u8> {
+    json!({ "name": "list_devices", "arguments": {} }).to_string().into_bytes()
+}
+
+/// One large request after the other, refused each time, is a nuisance that the hub keeps up with.
+#[test]
+fn large_requests_that_the_hub_keeps_up_with_cost_no_connection() {
+    for qos in [QoS::AtMostOnce, QoS::AtLeastOnce] {
+        story(async |world| {
+            let mut ann = world.person("ann").await;
+            let mallory = world.client("mallory", &[]).await;
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_secs(60) {
+                let large = mallory.request("chat", vec![b'x'; 65536]).qos(qos);
+                mallory.publish(large.reply_to("reply/mallory"));
+                sleep(Duration::from_millis(900)).await;
+            }
+            ann.gets_an_echo().await;
+            assert_eq!(world.dials(), 1, "the hub kept its connection");
+        });
+    }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use host_sim::wifi::{HOME, Wifi};
 use host_sim::zwave::Home;
+use hub_core::Network;
 use world::model::stop;
 use world::prelude::*;
 
@@ -59,7 +61,7 @@ fn the_hub_and_every_device_are_announced() {
             let announcement = message.json();
             for (name, entity) in announcement["cmps"].as_object().expect("entities") {
                 let id = entity["uniq_id"].as_str().expect("an id");
-                assert!(id.starts_with("story_") && ids.insert(id.to_owned()), "{of} {name}: {entity}");
+                assert!(id.starts_with("hearthwave_story_") && ids.insert(id.to_owned()), "{of} {name}: {entity}");
             }
             if !of.is_empty() {
                 let device = devices.iter().find(|device| device["id"] == **of).expect("one that is listed");
@@ -85,7 +87,7 @@ fn the_hub_and_every_device_are_announced() {
                 "cmd_t": "hearthwave/story/request/device/set",
                 "stat_t": "hearthwave/story/device/7-0",
                 "cmps": { "main": {
-                    "p": "switch", "name": null, "uniq_id": "story_7-0",
+                    "p": "switch", "name": null, "uniq_id": "hearthwave_story_7-0",
                     "val_tpl": "{{iif(value_json.state.on|default(none),'ON','OFF','None')}}",
                     "cmd_tpl": r#"{"device":"7-0","action":"{{value|lower}}"}"#,
                 } },
@@ -103,6 +105,27 @@ fn the_hub_and_every_device_are_announced() {
         }
         let thermostat = &of("5-0")["cmps"]["main"];
         assert_eq!((&thermostat["min_temp"], &thermostat["temp_unit"]), (&json!(5), &json!("C")), "{thermostat}");
+    });
+}
+
+#[test]
+fn a_fresh_hub_is_announced_completely_at_once() {
+    let wifi = Wifi::default();
+    let (ssid, password) = HOME;
+    let joins = Setup::new().wifi(&wifi).hub(|hub| hub.wifi = (ssid.into(), password.into()));
+    joins.story(async |world| {
+        let mut assistant = world.client("assistant", &["homeassistant/#"]).await;
+        let (of, first) = announced(&mut assistant, 1).await.remove(0);
+        assert_eq!(of, "");
+        assert_eq!(wifi.status().signal, None, "the radio has not measured anything yet");
+        let first = first.json();
+        assert_eq!(first["cmps"]["signal"]["name"], "Signal");
+        // A default name, which other hubs may share, is followed by the id.
+        assert_eq!(first["dev"]["name"], "Hearthwave story");
+        let mut ann = world.person("ann").await;
+        ann.sets("hub.name", json!("The hall")).await;
+        world.restarts_the_hub().await;
+        assert_eq!(announced(&mut assistant, 1).await[0].1.json()["dev"]["name"], "The hall");
     });
 }
 
@@ -156,6 +179,45 @@ fn what_is_turned_off_is_removed_and_comes_back() {
     });
 }
 
+/// Home Assistant logs a warning if an unknown device is removed.
+#[test]
+fn nothing_is_removed_that_is_not_retained() {
+    let home = Home::fast(7);
+    Setup::new().home(&home).story(async |world| {
+        // The device left while the hub was away, and was never announced.
+        let other = world.client("other", &[]).await;
+        other.publish(
+            Publish::new("hearthwave/story/device/99-0", r#"{"name":"Old","available":true}"#).retained(),
+        );
+        let mut assistant = world.client("assistant", &["homeassistant/device/#"]).await;
+        let mut ann = world.person("ann").await;
+        knows_devices(&mut ann).await;
+        sleep(Duration::from_secs(80)).await;
+        for key in ["homeassistant.devices", "homeassistant.discovery"] {
+            ann.sets(key, json!("off")).await;
+            ann.gets_an_echo().await;
+            sleep(Duration::from_secs(5)).await;
+            assistant.publish(Publish::new("homeassistant/status", "online"));
+            sleep(Duration::from_secs(5)).await;
+        }
+        world.restarts_the_hub().await;
+        ann.sees_online().await;
+        knows_devices(&mut ann).await;
+        sleep(Duration::from_secs(80)).await;
+        let (mut retained, mut removed) = (BTreeSet::new(), 0);
+        while let Some(message) = assistant.next(Duration::from_secs(1)).await {
+            if !message.payload.is_empty() {
+                retained.insert(message.topic);
+            } else {
+                assert!(retained.remove(&message.topic), "{} was not there", message.topic);
+                removed += 1;
+            }
+        }
+        assert_eq!(retained, BTreeSet::new());
+        assert!(removed > 20, "{removed}");
+    });
+}
+
 #[test]
 fn another_prefix_is_used_after_a_restart() {
     at_home(async |world, _, ann| {
@@ -186,7 +248,8 @@ fn a_device_that_left_leaves_home_assistant_before_its_state() {
         }
         let mut emptied = Vec::new();
         while emptied.len() < 2 {
-            let message = assistant.next(Duration::from_secs(20)).await.expect("both are removed");
+            // A second list confirms that it is gone.
+            let message = assistant.next(Duration::from_secs(80)).await.expect("both are removed");
             if message.payload.is_empty() {
                 emptied.push(message.topic);
             }

@@ -2,6 +2,7 @@
 
 use host_sim::zwave::Home;
 use hub_core::limits;
+use world::model::{calls, stop};
 use world::prelude::*;
 
 #[test]
@@ -61,7 +62,7 @@ fn a_controller_that_answers_the_second_attempt_is_ready_then() {
         assert_eq!(start.elapsed(), Duration::from_millis(2000), "the second attempt");
         let info = person.sees_link("ready").await;
         assert_eq!(info["controller"]["tools"], 2);
-        assert_logged("attempt 1 of 3 failed (it refused); again in 2 s");
+        assert_logged("attempt 1 of 3 failed (it refused); retrying in 2.0 s");
         assert_logged("refuses with \"the broker is restarting\"");
         assert_logged("MCP connection succeeded on attempt 2");
     });
@@ -84,8 +85,8 @@ fn attempts_are_made_when_the_limits_say_so() {
         expected.extend([1, 2].map(|times| expected[2] + times * Duration::from(limits::LINK_SLOW_RETRY)));
         assert_eq!(at, expected);
         assert_eq!(at[..3], [0, 2000, 6000].map(Duration::from_millis));
-        assert_logged("attempt 1 of 3 failed (it refused); again in 2 s");
-        assert_logged("attempt 2 of 3 failed (it refused); again in 4 s");
+        assert_logged("attempt 1 of 3 failed (it refused); retrying in 2.0 s");
+        assert_logged("attempt 2 of 3 failed (it refused); retrying in 4.0 s");
     });
 }
 
@@ -103,7 +104,8 @@ fn a_silent_controller_is_reported_as_missing_before_people_lose_patience() {
         }
         person.sees_link("degraded").await;
         assert_eq!(start.elapsed().as_secs(), 8);
-        assert_logged("attempt 1 of 3 failed (no answer); trying again");
+        assert_logged("attempt 1 of 3 failed (no answer); retrying in 0.0 s");
+        assert_logged("attempt 2 of 3 failed (no answer); retrying in 0.0 s");
         // It was only slow to start, and answers what it was asked first.
         sleep(Duration::from_secs(5)).await;
         for greeting in &greetings {
@@ -113,6 +115,44 @@ fn a_silent_controller_is_reported_as_missing_before_people_lose_patience() {
         person.sees_link("ready").await;
         assert!(start.elapsed().as_secs() < 14, "{:?}", start.elapsed());
         assert_logged("MCP connection succeeded on attempt 3");
+    });
+}
+
+/// The notice does not predict when the controller will be ready, but says why it is not.
+///
+/// spec: gateway-38, gateway-39
+#[test]
+fn notice_quotes_a_refusing_controller() {
+    story(async |world| {
+        let mut controller = world.controller();
+        let mut person = world.person("ann").await;
+        for _ in limits::LINK_ATTEMPTS {
+            let hello = controller.hears_of("initialize").await;
+            controller.says("a line of its log").await;
+            controller.refuses(&hello, -32000, "the Z-Wave stick is missing", Value::Null).await;
+        }
+        let notice = person.hears("log").await.json();
+        assert_contains(&notice["text"], "it refused. It said last: \"the Z-Wave stick is missing\"");
+    });
+}
+
+/// spec: gateway-39
+#[test]
+fn connection_hint_states_the_baud_rate() {
+    story(async |world| {
+        let mut person = world.person("ann").await;
+        person.sets("controller.baud", json!(9600)).await;
+        world.restarts_the_hub().await;
+        let words = "the ground wire, 9600 baud";
+        loop {
+            let text = person.hears("log").await.json()["text"].to_string();
+            if text.contains("MCP connection failed") {
+                break assert!(text.contains(words), "{text}");
+            }
+        }
+        assert_logged(&format!(
+            "ERROR controller:   check: the controller's power, RX and TX (crossed?), {words}"
+        ));
     });
 }
 
@@ -186,7 +226,7 @@ fn a_controller_that_cannot_be_reached_is_reported_with_what_to_do() {
         }
         person.gets_an_echo().await;
         let reply = person.uses("two", json!({})).await;
-        assert_eq!(reply["error"], "Tool 'two' not found");
+        assert_refused(&reply, "not_found", "Tool 'two' not found");
         assert_contains(&reply["message"], "controller is not connected");
     });
 }
@@ -245,7 +285,7 @@ fn a_controller_that_dies_again_and_again_is_tried_less_and_less_and_reported_on
             since = Instant::now();
         }
         assert_eq!(waits, [0, 0, 2, 4, 30, 30, 30]);
-        assert_logged("controller: lost (it has restarted); connecting again in 4 s");
+        assert_logged("controller: lost (it has restarted); retrying in 4.0 s");
         let log = bob.topic("log");
         let mut reads_the_log = async || {
             let mut notices = Vec::new();
@@ -312,6 +352,90 @@ fn noise_on_the_line_is_said_and_survived() {
         }
         assert_eq!(answer["result"], serde_json::json!({}));
         person.gets_an_echo().await;
+    });
+}
+
+/// spec: gateway-25
+#[test]
+fn a_controller_that_prints_its_log_does_not_fill_the_hubs() {
+    story(async |world| {
+        let mut controller = world.controller();
+        let mut person = world.person("ann").await;
+        controller.greets().await;
+        person.sees_link("ready").await;
+        for number in 1..=30 {
+            controller.says(format!("log line {number}")).await;
+        }
+        logged("DEBUG controller: ignored a line that is not JSON-RPC: log line 30").await;
+        assert_logged_times(8, "WARN controller: ignored a line that is not JSON-RPC");
+        assert_logged("WARN controller: ignored a line that is not JSON-RPC: log line 8");
+        assert_logged_times(1, "WARN controller: further lines that are not JSON-RPC are only counted");
+        let health = person.asks("health", json!({})).await;
+        assert_eq!(health["link"]["lines_ignored"], 30, "{health}");
+    });
+}
+
+/// spec: gateway-40
+#[test]
+fn question_in_the_first_second_gets_the_controllers_tools() {
+    story(async |world| {
+        let mut controller = world.controller();
+        let (mut ann, mut model) = world.talking().await;
+        sleep(Duration::from_millis(600)).await;
+        // The controller's tools are not known yet.
+        let reply = ann.uses("two", json!({})).await;
+        assert_refused(&reply, "unavailable", "the controller is not connected yet");
+        assert_contains(&reply["message"], "I have no tool for that. The controller is not connected yet.");
+        let tools = json!({ "enabled": true, "allowed_tools": ["list_devices"] });
+        ann.sets_rule(json!({ "name": "list", "service": "anthropic", "model": "m", "tools": tools })).await;
+        ann.says(json!({ "text": "What is there?", "rule": "list" }));
+        sleep(Duration::from_secs(1)).await;
+        controller.greets_with(zwave_tools()).await;
+        let question = model.serves(calls(&[("list_devices", json!({}))])).await.json();
+        assert_eq!(question["tools"][0]["name"], "list_devices", "{question}");
+        controller.serves("a lamp").await;
+        model.serves(stop("A lamp.")).await;
+        assert_eq!(ann.reply().await["content"], "A lamp.");
+        assert_refused(&ann.uses("three", json!({})).await, "not_found", "Tool 'three' not found");
+    });
+}
+
+/// spec: gateway-40
+#[test]
+fn questions_wait_for_a_missing_controller_only_until_it_is_known_to_be_missing() {
+    story(async |world| {
+        let start = Instant::now();
+        let mut controller = world.controller();
+        let (mut ann, mut model) = world.talking().await;
+        // Without tools, there is nothing to wait for.
+        ann.sets_rule(json!({ "name": "plain", "service": "anthropic", "model": "m" })).await;
+        ann.says(json!({ "text": "Hello", "rule": "plain" }));
+        model.serves(stop("Hello.")).await;
+        ann.reply().await;
+        // A cancelled turn does not wait.
+        ann.says(json!({ "text": "What time is it?" }));
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(ann.asks("cancel", json!({ "conversation": "default" })).await["cancelled"], true);
+        assert_eq!(ann.reply().await["error_type"], "cancelled");
+        assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+        ann.says(json!({ "text": "What time is it?" }));
+        model.serves(stop("Late.")).await;
+        assert_eq!(ann.reply().await["content"], "Late.");
+        assert_eq!(start.elapsed().as_secs(), 8);
+        ann.says(json!({ "text": "And now?" }));
+        model.serves(stop("Later.")).await;
+        ann.reply().await;
+        assert_eq!(start.elapsed().as_secs(), 8, "it is known to be missing");
+        let reply = ann.uses("two", json!({})).await;
+        assert_refused(&reply, "not_found", "Tool 'two' not found");
+        assert_contains(&reply["message"], "I have no tool for that. The controller is not connected.");
+        // The controller comes after all, and leaves again. Its tools are now known to be its own.
+        controller.greets_with(zwave_tools()).await;
+        ann.sees_link("ready").await;
+        drop(controller);
+        ann.sees_link("degraded").await;
+        assert_refused(&ann.uses("list_devices", json!({})).await, "unavailable", "");
+        assert_refused(&ann.uses("two", json!({})).await, "not_found", "");
     });
 }
 

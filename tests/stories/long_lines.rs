@@ -81,13 +81,12 @@ fn one_tool_that_is_too_long_is_left_out_by_name_and_the_others_work() {
     story(async |world| {
         let mut controller = world.controller();
         let mut person = world.person("ann").await;
-        let huge = json!({ "description": "x".repeat(100_000), "inputSchema": { "type": "object" }, "name": "huge" });
+        let huge =
+            json!({ "inputSchema": { "type": "object", "title": "x".repeat(100_000) }, "name": "huge" });
         controller.greets_with(json!([a_tool("first"), huge, a_tool("last")])).await;
         let info = person.sees_link("ready").await;
         assert_eq!((&info["controller"]["tools"], &info["controller"]["left_out"]), (&json!(2), &json!(1)));
-        assert_logged(
-            "its tool huge is left out: its description and schema are longer than the hub can read",
-        );
+        assert_logged("its tool huge is left out: its definition is longer than the hub can read");
         person.calls("last", json!({}));
         controller.serves("here").await;
         assert_eq!(person.result().await["result"], "here");
@@ -98,7 +97,7 @@ fn one_tool_that_is_too_long_is_left_out_by_name_and_the_others_work() {
 #[test]
 fn names_stay_the_controllers_while_a_list_that_does_not_fit_is_received_again() {
     story(async |world| {
-        let large = |name: &str| json!({ "name": name, "description": "x".repeat(7000), "inputSchema": { "type": "object" } });
+        let large = |name: &str| json!({ "name": name, "inputSchema": { "type": "object", "title": "x".repeat(7000) } });
         let tools = json!([large("a"), large("b"), large("c"), a_tool("volume"), a_tool("last")]);
         let (mut controller, mut person) = world.connected_with(tools.clone()).await;
         assert_logged("its tool c is left out");
@@ -138,18 +137,15 @@ fn names_stay_the_controllers_while_a_list_that_does_not_fit_is_received_again()
 
 #[test]
 fn the_name_of_a_tool_that_is_left_out_is_not_that_of_the_hubs() {
-    let long =
-        json!({ "name": "volume", "description": "x".repeat(100_000), "inputSchema": { "type": "object" } });
+    let long = json!({ "name": "volume", "inputSchema": { "type": "object", "title": "x".repeat(100_000) } });
     let task = json!({ "name": "volume", "inputSchema": { "type": "object" }, "execution": { "taskSupport": "required" } });
     for tool in [long, task] {
         story(async |world| {
             let (mut controller, mut person) = world.connected_with(json!([tool, a_tool("good")])).await;
             for _ in 0..2 {
-                assert_refused(
-                    &person.uses("volume", json!({ "level": 7 })).await,
-                    "unavailable",
-                    "had to leave out",
-                );
+                let reply = person.uses("volume", json!({ "level": 7 })).await;
+                assert_refused(&reply, "unavailable", "had to leave out");
+                assert_contains(&reply["message"], "The setting controller.tools chooses which it keeps.");
                 controller.changes_its_tools().await;
                 controller.lists(json!([tool, a_tool("good")])).await;
             }
@@ -182,7 +178,7 @@ fn what_the_reference_server_sends_is_understood() {
         ),
         (
             r#"{"result":{"content":[{"type":"resource","resource":{"uri":"demo://resource/session/a.gz","mimeType":"application/gzip","blob":"H4sIAAAAAAAAA8tIzcnJBwCGphA2BQAAAA=="}}]},"jsonrpc":"2.0","id":ID}"#,
-            "[resource: demo://resource/session/a.gz, application/gzip, 27 bytes]",
+            "[resource: demo://resource/session/a.gz, application/gzip, 25 bytes]",
         ),
         (
             r#"{"result":{"content":[{"type":"text","text":"Echo: \ud800 lone"}]},"jsonrpc":"2.0","id":ID}"#,
@@ -200,6 +196,13 @@ fn what_the_reference_server_sends_is_understood() {
             assert_eq!(reply["success"], true, "{reply}");
             assert_contains(&reply["result"], words);
         }
+        // The size of cut data is unknown.
+        person.calls("list_devices", json!({}));
+        let call = controller.hears_call().await;
+        let image = r#"{"result":{"content":[{"type":"image","data":"DATA"}]},"jsonrpc":"2.0","id":ID}"#;
+        let image = image.replace("DATA", &"A".repeat(20_000)).replace("ID", &call["id"].to_string());
+        controller.says(image).await;
+        assert_contains(&person.result().await["result"], "[image: more than ");
     });
 }
 
@@ -223,6 +226,7 @@ fn a_list_that_takes_long_on_a_slow_line_is_waited_for() {
     });
 }
 
+/// spec: calls-18, calls-19
 #[test]
 fn an_answer_that_is_too_long_comes_at_once_to_its_caller_as_far_as_it_fits() {
     for is_late in [true, false] {

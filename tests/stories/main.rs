@@ -15,12 +15,17 @@ mod gate;
 mod health;
 mod home;
 mod home_assistant;
+mod hostile_model;
 mod identity;
+mod large_homes;
 mod link;
 mod long_lines;
 mod losses;
+mod memory;
 mod mqtt;
+mod pin;
 mod questions;
+mod relays;
 mod requests;
 mod rules;
 mod search;
@@ -30,12 +35,13 @@ mod speech;
 mod time;
 mod turns;
 mod volume;
+mod waiting;
 
 /// Every story once more, with the TLS of a board between the hub and its broker. Not those that last for days, or for ten
 /// thousand calls, of something else.
 #[test]
 fn the_stories_hold_over_tls() {
-    world::tls::again(&["time::", "faults::ten_thousand"]);
+    world::tls::again(&["time::", "faults::ten_thousand", "hostile_model::ten_thousand"]);
 }
 
 #[test]

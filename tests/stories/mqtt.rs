@@ -54,8 +54,9 @@ fn a_resumed_session_is_not_subscribed_again_and_a_fresh_one_is() {
         world.broker().forget_session(CLIENT);
         person.sees_online().await;
         person.gets_an_echo().await;
-        // To requests and answers, to what the broker keeps of devices, and to Home Assistant's start.
-        assert_eq!(world.subscriptions(), [3, 0, 3]);
+        // The subscriptions to requests and answers, to Home Assistant's start, and, per connection, to the relays'
+        // availability.
+        assert_eq!(world.subscriptions(), [3, 1, 3]);
     });
 }
 

@@ -21,8 +21,39 @@ fn two_questions_at_once_both_have_all_tools() {
             model.answers(&question, stop("Hello."));
             person.reply().await;
         }
-        assert_eq!(counts, [hub_core::tools::TOOLS.len() + 10; 2]);
+        assert_eq!(counts, [everyday().len() + 10; 2]);
         assert_not_logged("has no room for all tools");
+        assert_not_logged("no room for all tools");
+    });
+}
+
+/// So it is if a relay comes back, and both are asked again.
+#[test]
+fn two_repeated_questions_both_have_all_tools() {
+    story(async |world| {
+        let (_controller, mut person) = world.connected_with((0..16).map(a_long_tool).collect()).await;
+        let mut model = world.model().await;
+        let mut first = Vec::new();
+        for id in ["one", "two"] {
+            person.says(json!({ "text": "Hi", "conversation": id }));
+            first.push(model.hears_question().await);
+        }
+        let relays_are = |state: &str| {
+            let told = json!({ "state": state }).to_string();
+            model.publish(Publish::new("hearthwave/relay/availability", told).retained());
+        };
+        relays_are("offline");
+        sleep(Duration::from_secs(1)).await;
+        relays_are("online");
+        let back = Instant::now();
+        for question in first {
+            let again = model.hears_question().await;
+            assert_eq!(again.correlation, question.correlation);
+            assert_eq!(count(&again.json()["tools"]), everyday().len() + 16);
+            model.answers(&again, stop("Hello."));
+            person.reply().await;
+        }
+        assert!(back.elapsed() < Duration::from_secs(2), "after {:?}", back.elapsed());
         assert_not_logged("no room for all tools");
     });
 }
@@ -33,32 +64,67 @@ fn a_long_tool(number: u32) -> Value {
     json!({ "name": name, "description": "d".repeat(300), "inputSchema": schema })
 }
 
-/// In a long conversation the oldest turns are left out before any tool.
+/// The hub's tools that models are offered unless a rule names others.
+fn everyday() -> Vec<String> {
+    let tools = hub_core::tools::TOOLS.iter().filter(|tool| !tool.on_request);
+    tools.map(|tool| format!("hub_{}", tool.name)).collect()
+}
+
+/// A long conversation keeps its words and its tools: the person does not have to repeat anything, and the simulator
+/// does not log warnings about its own defaults.
 #[test]
-fn a_long_conversation_keeps_all_its_tools() {
+fn a_long_conversation_keeps_its_words_and_its_tools() {
     story(async |world| {
         let (_controller, mut person) = world.connected_with((0..10).map(a_long_tool).collect()).await;
         let mut model = world.model().await;
-        let mut longest = 0;
         for turn in 0..12 {
-            let said = format!("Turn {turn}: {}", "\"why?\" ".repeat(40));
+            let said = format!("Turn {turn}: {}", "\"why?\" ".repeat(15));
             person.says(json!({ "text": said }));
             let question = model.hears_question().await;
             let body = question.json();
-            assert_eq!(count(&body["tools"]), hub_core::tools::TOOLS.len() + 10);
+            assert_eq!(count(&body["tools"]), everyday().len() + 10);
             let messages = body["messages"].as_array().expect("messages").clone();
-            // Whole turns, up to the current message.
-            assert!(
-                messages.len() % 2 == 1
-                    && messages.iter().step_by(2).all(|message| message["role"] == "user")
-            );
+            assert_eq!(messages.len(), 2 * turn + 1);
             assert_eq!(messages.last().expect("one")["content"], json!(said));
-            longest = longest.max(messages.len());
-            model.answers(&question, stop(&"\"so\" ".repeat(60)));
+            model.answers(&question, stop(&"\"so\" ".repeat(20)));
             person.reply().await;
         }
-        assert!(longest >= 5, "{longest}");
-        assert_logged("oldest turns are left out");
+        assert_not_logged("has no room");
+    });
+}
+
+/// When a person asks about a turn with many devices, the model still knows what was said.
+#[test]
+fn a_person_can_ask_about_a_turn_with_many_devices() {
+    story(async |world| {
+        let (mut controller, mut ann) = world.connected_with((0..30).map(a_long_tool).collect()).await;
+        let mut model = world.model().await;
+        ann.sets("gate.unmarked", json!("allow")).await;
+        ann.says(json!({ "text": "Good night, everything off" }));
+        let round: Vec<_> = (0..8).map(|lamp| (format!("tool_{lamp}"), json!({ "lamp": lamp }))).collect();
+        let round: Vec<_> =
+            round.iter().map(|(name, arguments)| (name.as_str(), arguments.clone())).collect();
+        model.serves(calls(&round)).await;
+        for _ in 0..8 {
+            let call = controller.hears_call().await;
+            controller
+                .answers(&call, json!({ "content": [{ "type": "text", "text": "off ".repeat(100) }] }))
+                .await;
+        }
+        model.serves(stop("I switched off eight lamps.")).await;
+        ann.reply().await;
+        ann.says(json!({ "text": "why did you do that?" }));
+        let question = model.serves(stop("Because you said good night.")).await.json();
+        ann.reply().await;
+        let said: Vec<_> = question["messages"]
+            .as_array()
+            .expect("messages")
+            .iter()
+            .map(|message| message["content"].clone())
+            .collect();
+        for words in ["Good night, everything off", "I switched off eight lamps.", "why did you do that?"] {
+            assert!(said.contains(&json!(words)), "{said:#?}");
+        }
     });
 }
 
@@ -68,6 +134,9 @@ fn a_question_that_the_broker_does_not_take_is_given_up() {
     let limits = Limits { packet_size: 512, ..Limits::default() };
     Setup::new().broker(Options { limits, ..Options::default() }).story(async |world| {
         let mut person = world.person("ann").await;
+        while !log_text().contains("MCP connection failed") {
+            sleep(Duration::from_secs(1)).await;
+        }
         let start = Instant::now();
         person.calls("echo", json!({ "a": 1 }));
         person.says(json!({ "text": "Hi" }));
@@ -83,7 +152,7 @@ fn a_question_that_the_broker_does_not_take_is_given_up() {
 #[test]
 fn a_turn_full_of_results_keeps_the_tools_of_the_home() {
     story(async |world| {
-        let (_controller, person) = world.connected_with((0..12).map(a_long_tool).collect()).await;
+        let (_controller, person) = world.connected_with((0..20).map(a_long_tool).collect()).await;
         let mut model = world.model().await;
         person.says(json!({ "text": "Go" }));
         let quotes = json!({ "text": "\"".repeat(1100) });
@@ -91,8 +160,8 @@ fn a_turn_full_of_results_keeps_the_tools_of_the_home() {
         let question = model.hears_question().await.json();
         let tools = question["tools"].as_array().expect("tools");
         let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().expect("a name")).collect();
-        assert_eq!(names.iter().filter(|name| name.starts_with("tool_")).count(), 12, "{names:?}");
-        assert!(names.len() < hub_core::tools::TOOLS.len() + 12, "{names:?}");
+        assert_eq!(names.iter().filter(|name| name.starts_with("tool_")).count(), 20, "{names:?}");
+        assert!(names.len() < everyday().len() + 20, "{names:?}");
         assert_logged("WARN chat: a question to the model has no room for all tools");
     });
 }
@@ -107,48 +176,47 @@ fn names(question: &Value) -> Vec<String> {
 #[test]
 fn tools_without_room_are_named_once() {
     story(async |world| {
-        let many: Vec<_> = (0..30).map(a_long_tool).collect();
+        let many: Vec<_> = (0..32).map(a_long_tool).collect();
+        let all = [(0..32).map(|number| format!("tool_{number}")).collect(), everyday()].concat();
         let (mut controller, mut ann) = world.connected_with(json!(many)).await;
         let mut model = world.model().await;
         let mut bob = world.person("bob").await;
         bob.sees_link("ready").await;
-        let (mut left_out, mut times) = (Vec::new(), 1);
-        for turn in 0..12 {
+        let mut left_out: Vec<String> = Vec::new();
+        for turn in 0..8 {
             let said = format!("Turn {turn}: {}", "why? ".repeat(60));
             ann.says(json!({ "text": said }));
             let question = model.serves(stop(&"so ".repeat(90))).await.json();
             ann.reply().await;
             let offered = names(&question);
-            assert!((0..30).all(|number| offered.contains(&format!("tool_{number}"))), "{offered:?}");
-            let own = hub_core::tools::TOOLS.iter().map(|tool| format!("hub_{}", tool.name));
-            let missing: Vec<_> = own.filter(|name| !offered.contains(name)).collect();
-            if turn == 0 {
-                assert!(!missing.is_empty());
-                left_out = missing.clone();
+            let is_missing = |name: &&String| !offered.contains(name) || left_out.contains(name);
+            let missing: Vec<_> = all.iter().filter(is_missing).cloned().collect();
+            assert!(missing.len() < 20, "{missing:?}");
+            // Words are never left out to make room for tools.
+            let messages = question["messages"].as_array().expect("messages");
+            assert_eq!(messages.len(), 2 * turn + 1, "{turn}");
+            assert_eq!(messages.last().expect("one")["content"], json!(said));
+            if missing.len() > left_out.len() {
                 let info = bob.hears("info").await.json();
-                assert_eq!(info["tools_left_out"], json!(left_out), "{info}");
+                assert_eq!(info["tools_left_out"], json!(missing), "{info}");
+            }
+            if turn == 0 {
+                assert!(
+                    !missing.is_empty() && missing.iter().all(|name| name.starts_with("hub_")),
+                    "{missing:?}"
+                );
                 let notice = bob.hears("log").await.json();
                 let words = format!(
                     "chat: a question to the model has no room for all tools; allow only those it needs in the rule \
                      (allowed_tools). Left out: {}",
-                    left_out.join(", ")
+                    missing.join(", ")
                 );
                 assert_eq!(notice, json!({ "level": "warning", "text": words }));
                 assert_logged(&format!("WARN {words}"));
             }
-            // Two turns of 600 bytes are among the last 2048, beside the current one.
-            let messages = question["messages"].as_array().expect("messages");
-            assert_eq!(messages.len(), 2 * turn.min(2) + 1, "{turn}");
-            assert_eq!(messages.last().expect("one")["content"], json!(said));
-            if missing.iter().any(|name| !left_out.contains(name)) {
-                // A longer conversation needs more room: what is new is said, once.
-                left_out.extend(missing);
-                times += 1;
-                assert_contains(&bob.hears("log").await.json()["text"], "Left out: ");
-            }
+            left_out = missing;
         }
-        assert_logged_times(times, "no room for all tools");
-        assert!(times < 4, "a set that grows a little with the first turns");
+        assert_logged_times(1, "no room for all tools");
         // A rule that names its tools has room for them, and nothing is to be said.
         let tools = json!({ "enabled": true, "allowed_tools": ["tool_7", "hub_factory_reset"] });
         ann.sets_rule(json!({ "name": "few", "tools": tools })).await;
@@ -158,13 +226,13 @@ fn tools_without_room_are_named_once() {
         assert!(count(&question["messages"]) > 5, "there is room for more");
         ann.reply().await;
         // With other tools it is another matter, and said again.
-        let more: Vec<_> = (0..32).map(a_long_tool).collect();
+        let more: Vec<_> = (0..34).map(a_long_tool).collect();
         controller.changes_its_tools().await;
         controller.lists(json!(more)).await;
         sleep(Duration::from_secs(1)).await;
         ann.says(json!({ "text": "Hi" }));
         model.serves(stop("Hello.")).await;
         assert_contains(&bob.hears("log").await.json()["text"], "Left out: ");
-        assert_logged_times(times + 1, "no room for all tools");
+        assert_logged_times(2, "no room for all tools");
     });
 }

@@ -66,7 +66,7 @@ fn every_bad_request_gets_one_clear_error_and_the_hub_goes_on() {
             "invalid_request",
             "'name' is too long; a tool's name has at most 64",
         ),
-        ("tool/call", b"{\"name\":\"nope\"}", "not_found", "Tool 'nope' not found"),
+        ("tool/call", b"{\"name\":\"nope\"}", "unavailable", "Tool 'nope' not found among the hub's own"),
         ("tool/call", long_transaction.as_bytes(), "invalid_request", "'transaction'"),
         ("tool/call", large.as_bytes(), "too_large", "100036 bytes; at most 4096"),
         ("tool/call", just_too_large.as_bytes(), "too_large", "at most 4096"),

@@ -94,6 +94,32 @@ fn a_question_outlives_a_short_loss_of_the_broker_and_is_asked_once() {
     });
 }
 
+/// The hub keeps only the text of the last search that it sent.
+#[test]
+fn no_search_is_asked_again_when_a_relay_comes_back() {
+    story(async |world| {
+        let (mut person, mut service) = searching(world).await;
+        let relays_are = |state: &str| {
+            let state = json!({ "state": state }).to_string();
+            person.publish(Publish::new("hearthwave/relay/availability", state).retained());
+        };
+        searches(&person, "first");
+        let first = service.hears(QUESTION).await;
+        searches(&person, "second");
+        let second = service.hears(QUESTION).await;
+        relays_are("offline");
+        sleep(Duration::from_secs(1)).await;
+        relays_are("online");
+        sleep(Duration::from_secs(1)).await;
+        for (question, words) in [(&first, "first"), (&second, "second")] {
+            service.answers_with(question, json!({ "results": [words] }).to_string());
+            assert_eq!(person.result().await["result"], json!({ "results": [words] }));
+        }
+        let again = service.hears_all(QUESTION).await;
+        assert!(again.is_empty(), "it was asked again: {}", again[0].json());
+    });
+}
+
 #[test]
 fn a_broker_that_forgets_the_hub_ends_the_wait() {
     story(async |world| {

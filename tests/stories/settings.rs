@@ -103,17 +103,17 @@ fn the_prefix_and_the_example_tools_are_settings_that_survive_a_restart() {
             true,
             "not before the restart"
         );
-        assert_refused(&owner.uses("example_greeting", greet.clone()).await, "not_found", "");
+        assert_refused(&owner.uses("example_greeting", greet.clone()).await, "unavailable", "not found");
         world.restarts_the_hub().await;
         owner.sees_online().await;
         assert_eq!(owner.uses("den_echo", json!({ "text": "x" })).await["success"], true);
-        assert_refused(&owner.uses("hub_echo", json!({ "text": "x" })).await, "not_found", "");
+        assert_refused(&owner.uses("hub_echo", json!({ "text": "x" })).await, "unavailable", "not found");
         assert_eq!(owner.uses("den_example_greeting", greet).await["success"], true);
         owner.sets("tool_prefix", json!("")).await;
         world.restarts_the_hub().await;
         owner.sees_online().await;
         assert_eq!(owner.uses("echo", json!({ "text": "x" })).await["success"], true);
-        assert_refused(&owner.uses("den_echo", json!({ "text": "x" })).await, "not_found", "");
+        assert_refused(&owner.uses("den_echo", json!({ "text": "x" })).await, "unavailable", "not found");
     });
 }
 

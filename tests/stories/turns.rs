@@ -57,6 +57,68 @@ fn another_reason_to_stop_is_logged_and_gives_what_there_is() {
     });
 }
 
+/// spec: reply-22
+#[test]
+fn early_stop_after_calls_returns_partial_text_and_calls() {
+    let echo = |service: &str| {
+        let function = json!({ "name": "hub_echo", "arguments": { "a": 1 } });
+        match service {
+            "anthropic" => calls(&[("hub_echo", json!({ "a": 1 }))]),
+            "openai" => {
+                let message = json!({ "content": null, "tool_calls": [{ "id": "a", "function": function }] });
+                openai(message, "tool_calls")
+            }
+            _ => {
+                json!({ "message": { "content": "", "tool_calls": [{ "function": function }] }, "done_reason": "stop" })
+            }
+        }
+    };
+    let chat = |text: Value, reason: &str| openai(json!({ "role": "assistant", "content": text }), reason);
+    let cut = "Half an... [cut: the model reached its limit of tokens]";
+    let issue = "I encountered an issue... My language model";
+    let spent = format!("{issue} ran out of tokens before it said anything. I completed one step.");
+    let refused = format!("{issue} refused to answer that. I completed one step.");
+    let stopped = format!("{issue} stopped without an answer. I completed one step.");
+    let half = "Half an [my language model refused to say more] I completed one step.";
+    for (service, body, reason, content, error_type) in [
+        ("anthropic", anthropic("Half an", "max_tokens"), "length", cut, None),
+        ("anthropic", anthropic("", "max_tokens"), "length", &*spent, Some("no_answer")),
+        ("anthropic", anthropic("Wait", "pause_turn"), "pause_turn", "Wait", None),
+        ("anthropic", anthropic("", "refusal"), "refusal", &*refused, Some("refused")),
+        ("openai", chat(json!("Half an"), "length"), "length", cut, None),
+        ("openai", chat(Value::Null, "length"), "length", &*spent, Some("no_answer")),
+        ("openai", chat(json!("Half an"), "content_filter"), "content_filter", half, Some("refused")),
+        ("openai", chat(json!("Wait"), "other"), "other", "Wait", None),
+        ("ollama", ollama("Half an", "length"), "length", cut, None),
+        ("ollama", ollama("", "length"), "length", &*spent, Some("no_answer")),
+        ("ollama", ollama("", "unload"), "unload", &*stopped, Some("no_answer")),
+    ] {
+        story(async |world| {
+            let (mut ann, mut model) = world.talking().await;
+            let tools = json!({ "enabled": true });
+            ann.sets_rule(json!({ "name": "r", "service": service, "model": "m", "tools": tools })).await;
+            ann.says(json!({ "text": "Go", "rule": "r" }));
+            let topic = format!("llm/request/{service}");
+            let question = model.hears(&topic).await;
+            model.answers(&question, echo(service));
+            let question = model.hears(&topic).await;
+            assert_not_logged("unexpected finish reason");
+            model.answers(&question, body);
+            let reply = ann.reply().await;
+            let why = format!("{service} {reason}: {reply}");
+            assert_eq!(reply["content"], content, "{why}");
+            assert_eq!((&reply["service"], &reply["model"]), (&json!(service), &json!("m")), "{why}");
+            let result = json!({
+                "success": true, "result": { "echo": { "a": 1 } }, "tool_name": "hub_echo", "execution_time_ms": 0,
+            });
+            let call = json!({ "tool": "hub_echo", "params": { "a": 1 }, "result": result, "iteration": 0 });
+            assert_eq!(reply["tool_calls"], json!([call]), "{why}");
+            assert_eq!(reply.get("error_type"), error_type.map(|name| json!(name)).as_ref(), "{why}");
+            assert_logged_times(1, &format!("WARN chat: unexpected finish reason {reason}"));
+        });
+    }
+}
+
 /// spec: reply-17, reply-28
 #[test]
 fn arguments_are_parsed_and_those_that_cannot_be_are_logged_and_passed_over() {
@@ -159,7 +221,7 @@ fn a_turn_ends_in_time_whatever_its_tools_do() {
         assert_eq!(start.elapsed(), Duration::from_secs(121), "the hub said so after 120 s");
         assert_refused(&reply, "timeout", "");
         let words =
-            "none. (10 times) I do not know whether list_devices was done. Sorry, that took too long.";
+            "none. (10 times) I do not know whether one more step was completed. Sorry, that took too long.";
         assert_eq!(reply["message"], words);
         let calls = reply["tool_calls"].as_array().expect("calls");
         let unknown = calls.iter().filter(|call| call["result"].to_string().contains("outcome_unknown"));
@@ -277,5 +339,57 @@ fn what_a_rule_allows_is_the_tool_that_would_run() {
         let results = question.json()["messages"][2]["content"].clone();
         assert_contains(&results[0]["content"], "not available here");
         assert_contains(&results[1]["content"], "\"success\":true");
+    });
+}
+
+/// The broker acknowledges about one event per second.
+#[test]
+fn slow_broker_loses_no_tool_event_and_costs_little_time() {
+    story(async |world| {
+        let (mut controller, ann) = world.connected().await;
+        let (mut model, mut bob) = (world.model().await, world.person("bob").await);
+        let mut round = vec![("list_devices", json!({}))];
+        round.resize(limits::CALLS_AT_ONCE, ("hub_echo", json!({})));
+        for conversation in ["den", "attic"] {
+            ann.says(json!({ "text": "Go", "conversation": conversation }));
+            model.serves(calls(&round)).await;
+        }
+        let begun = [controller.hears_call().await, controller.hears_call().await];
+        sleep(Duration::from_secs(1)).await;
+        world.wire.rate.set(5);
+        for call in begun {
+            controller.replies(&call, "nothing").await;
+        }
+        let start = Instant::now();
+        let echoes = || log_text().matches("tool hub_echo {} in").count();
+        while echoes() < 2 * (limits::CALLS_AT_ONCE - 1) {
+            sleep(Duration::from_millis(10)).await;
+        }
+        assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+        world.wire.rate.set(0);
+        for _ in 0..2 {
+            model.serves(stop("Done.")).await;
+        }
+        let tools = bob.hears_all("event/tool").await;
+        assert_eq!(tools.len(), 2 * limits::CALLS_AT_ONCE);
+    });
+}
+
+#[test]
+fn a_round_of_eight_calls_has_eight_events() {
+    story(async |world| {
+        let (mut ann, mut model) = world.talking().await;
+        let (mut bob, mut carol) = (world.person("bob").await, world.person("carol").await);
+        let round: Vec<_> = (0..limits::CALLS_AT_ONCE).map(|n| ("hub_echo", json!({ "n": n }))).collect();
+        ann.says(json!({ "text": "Go" }));
+        model.serves(calls(&round)).await;
+        model.serves(stop("Done.")).await;
+        ann.reply().await;
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(bob.hears_all("event/tool").await.len(), limits::CALLS_AT_ONCE);
+        let states = carol.hears_all("event/chat").await;
+        let calling = states.iter().filter(|event| event.json()["state"] == "calling").count();
+        assert_eq!((states.len(), calling), (limits::CALLS_AT_ONCE + 4, limits::CALLS_AT_ONCE));
+        assert_eq!(ann.asks("health", json!({})).await["mqtt"]["events_dropped"], 0);
     });
 }

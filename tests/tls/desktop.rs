@@ -8,6 +8,7 @@ use rcgen::date_time_ymd;
 use support::Folder;
 use support::certificate::{Issued, KeyKind, authority, self_signed};
 use support::mosquitto::Mosquitto;
+use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use world::{Setup, in_real_time};
@@ -72,6 +73,27 @@ async fn a_desktop_and_a_board_judge_alike() {
         let late = Trust { now: Some(NOW * 2), ..Trust::new(broker.der()) };
         assert_eq!(outcomes(&broker, late).await, Err(TlsError::Expired(Broker)));
     }
+}
+
+#[tokio::test]
+async fn a_desktop_that_drops_its_connection_says_that_it_closes() {
+    let root = authority("a root", KeyKind::P256);
+    let acceptor = TlsAcceptor::from(Arc::new(server_config(
+        &root.issues(KeyKind::P256, |_| {}),
+        &[&rustls::version::TLS13],
+    )));
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let port = listener.local_addr().expect("its number").port();
+    let serving = tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.expect("a client");
+        let mut stream = acceptor.accept(stream).await.expect("a session");
+        // Without a close_notify this is an error.
+        stream.read(&mut [0; 8]).await
+    });
+    let Trust { host, trusted, now } = Trust::new(root.der());
+    let tls = Some(Tls { trusted, now });
+    drop(Network::Tcp.dial(&Destination { host, port, tls }).await.expect("a session"));
+    assert_eq!(serving.await.expect("the server").expect("an orderly end"), 0);
 }
 
 #[tokio::test]

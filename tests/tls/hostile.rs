@@ -384,7 +384,7 @@ async fn read_from(does: impl AsyncFnOnce(&mut Server<'_>)) -> Result<Vec<u8>, S
 }
 
 /// What fits into one record of a broker that does not heed how much the hub asks for.
-const LONGEST: usize = 10 * 1024;
+const LONGEST: usize = 8 * 1024;
 
 #[tokio::test]
 async fn what_a_session_may_bring() {
@@ -466,4 +466,23 @@ async fn what_a_session_may_not_bring() {
     }
     let alert = read_from(async |server| server.seals(ALERT, &[2, 116]).await);
     assert_eq!(alert.await, Err(TlsError::Alert(116).text().into()));
+}
+
+/// RFC 8446 lets a server send one for the sake of middleboxes, behind its hello. A stream of them keeps nobody busy.
+#[tokio::test]
+async fn a_change_of_ciphers_comes_once_and_behind_the_hello() {
+    let change = plain(CHANGE_CIPHER_SPEC, &[1]);
+    for (before, behind, is_right) in
+        [(0, 0, true), (0, 1, true), (0, 2, false), (1, 0, false), (0, 5000, false)]
+    {
+        let opened = outcome(async |server| {
+            server.sends(&change.repeat(before)).await;
+            server.sends_hello().await;
+            server.sends(&change.repeat(behind)).await;
+            let flight = server.flight();
+            server.seals(HANDSHAKE, &flight).await;
+        });
+        let wanted = if is_right { Ok(()) } else { Err(TlsError::Protocol) };
+        assert_eq!(opened.await, wanted, "{before} before the hello, {behind} behind it");
+    }
 }

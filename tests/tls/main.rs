@@ -3,6 +3,7 @@
 
 mod desktop;
 mod dropped;
+mod endings;
 mod hostile;
 mod server;
 mod sessions;

@@ -1,12 +1,12 @@
 //! Calls of tools with handlers that do what a test needs.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use hub_core::json::{Value as Text, Writer};
 use hub_core::tool::{
-    Answer, ControllerCall, ErrorType, Execution, Failed, Failure, Gone, Handlers, Implementation, Name,
-    Registry, Success, Tool, execute,
+    Addressed, Answer, ControllerCall, ErrorType, Execution, Failed, Failure, Handlers, Implementation, Name,
+    Registry, Success, Tool, Withdrawn, execute,
 };
 use serde_json::Value;
 use support::log::log_text;
@@ -51,6 +51,8 @@ tools! {
     SLOW "slow" Implementation::Builtin("slow");
     QUICK "quick" Implementation::Internal("quick");
     FOREVER "forever" Implementation::Internal("forever");
+    PATIENT "patient" Implementation::Patient("quick");
+    PATIENT_FOREVER "patient_forever" Implementation::Patient("forever");
     FAILING "failing" Implementation::Builtin("failing");
     DOWN "down" Implementation::Internal("down");
     LARGE "large" Implementation::Builtin("large");
@@ -66,6 +68,17 @@ pub struct Bench {
     pub calls: RefCell<Vec<Value>>,
     /// What had been logged when each call began.
     pub logs: RefCell<Vec<String>>,
+    /// The number of calls that were dropped before they ended.
+    pub cancelled: Cell<usize>,
+}
+
+/// Increments the count when it is dropped.
+struct Cancelled<'a>(&'a Cell<usize>);
+
+impl Drop for Cancelled<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() + 1);
+    }
 }
 
 impl Handlers for Bench {
@@ -88,7 +101,10 @@ impl Handlers for Bench {
                 result.value("late");
                 Ok(Success::PLAIN)
             }
-            "forever" => std::future::pending().await,
+            "forever" => {
+                let _cancelled = Cancelled(&self.cancelled);
+                std::future::pending().await
+            }
             "failing" => {
                 result.value("half a resu");
                 waits(250).await;
@@ -111,11 +127,23 @@ impl Handlers for Bench {
         })
     }
 
+    type GateSettings = ();
+    type Assessment = ();
     type Admitted = ();
     type Denial = ();
     type Unanswered = ();
 
-    async fn admit(&self, _: &ControllerCall<'_>) -> Result<(), ()> {
+    async fn gate_settings(&self) {}
+
+    async fn assess(&self, (): &(), _: &ControllerCall<'_>) -> Result<((), Option<Addressed>), ()> {
+        Ok(((), None))
+    }
+
+    async fn admit(&self, (): &(), _: &ControllerCall<'_>, (): &()) -> Result<(), ()> {
+        Ok(())
+    }
+
+    async fn admit_builtin(&self, (): &(), _: &ControllerCall<'_>) -> Result<(), ()> {
         Ok(())
     }
 
@@ -126,7 +154,7 @@ impl Handlers for Bench {
     async fn call(
         &self,
         (): (),
-        _: impl FnOnce(&mut Writer<'_>) -> Result<(), Gone>,
+        _: impl FnOnce(&mut Writer<'_>) -> Result<(), Withdrawn>,
         _: impl FnOnce(Answer<'_>) -> Result<Success, Failed>,
     ) -> Result<Result<Success, Failed>, ()> {
         Err(())

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use support::line::LineTap;
 use support::log::{assert_logged, assert_not_logged, log_text, log_to_memory, when_logged};
 use support::person::{assert_contains, assert_refused};
@@ -68,7 +68,10 @@ async fn those_that_ask_others_complete_at_trace_level() {
     log_to_memory();
     Bench::default().call(&[&QUICK], "quick", json!({})).await;
     assert_logged("TRACE Tool quick completed successfully");
-    assert_not_logged("DEBUG Tool quick");
+    // `undo` is one of these tools.
+    Bench::default().call(&[&PATIENT], "patient", json!({})).await;
+    assert_logged("TRACE Tool patient completed successfully");
+    assert_not_logged("DEBUG Tool");
 }
 
 /// spec: gateway-03, calls-02
@@ -262,6 +265,23 @@ async fn a_mock_answers_at_once_with_what_it_was_given() {
     assert_logged(r#"{"room":"attic"}"#);
 }
 
+/// Uses a real clock: with paused time, the tests above measure zero for work without waiting.
+///
+/// spec: calls-09
+#[tokio::test]
+async fn a_mock_answers_within_ten_milliseconds() {
+    const CALLS: u32 = 100;
+    let bench = Bench::default();
+    let start = std::time::Instant::now();
+    for _ in 0..CALLS {
+        let (reply, event) = bench.call(&[&MOCK], "mock", json!({ "room": "attic" })).await;
+        assert_eq!(reply["result"], json!({ "temperature": 21.5 }));
+        assert!(event.milliseconds < 10, "{event:?}");
+    }
+    let average = start.elapsed() / CALLS;
+    assert!(average < Duration::from_millis(10), "{average:?} a call");
+}
+
 /// spec: calls-11, calls-15
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_is_missing_is_said() {
@@ -271,8 +291,13 @@ async fn a_handler_that_is_missing_is_said() {
         (&reply["success"], &reply["error"]),
         (&json!(false), &json!("Builtin handler 'nobody' not found"))
     );
+    assert_eq!(reply["error_type"], "execution_error");
     let (reply, _) = bench.call(&[&HEADLESS_INTERNAL], "headless_internal", json!({})).await;
-    assert_eq!(reply["error"], "Internal handler 'nobody' not found");
+    assert_eq!(
+        (&reply["success"], &reply["error"]),
+        (&json!(false), &json!("Internal handler 'nobody' not found"))
+    );
+    assert_eq!(reply["error_type"], "execution_error");
     assert!(reply["execution_time_ms"].is_u64());
 }
 
@@ -310,16 +335,24 @@ async fn a_service_that_is_down_is_said_to_be() {
 /// spec: gateway-21
 #[tokio::test(start_paused = true)]
 async fn what_takes_longer_than_30_s_is_cancelled() {
-    let (reply, event) = Bench::default().call(&[&FOREVER], "forever", json!({})).await;
+    let bench = Bench::default();
+    let (reply, event) = bench.call(&[&FOREVER], "forever", json!({})).await;
+    assert_eq!(bench.cancelled.get(), 1, "it goes on");
     assert_eq!((&reply["success"], &reply["error_type"]), (&json!(false), &json!("timeout")));
     assert_eq!(reply["execution_time_ms"], 30_000);
     assert_contains(&reply["error"], "timed out after 30 s");
     assert_eq!(event.milliseconds, 30_000);
+    // A tool that waits for people has its own limit.
+    let (reply, event) = Bench::default().call(&[&PATIENT_FOREVER], "patient_forever", json!({})).await;
+    assert_refused(&reply, "timeout", "timed out after 600 s");
+    assert_eq!(event.milliseconds, 600_000);
 }
 
+/// spec: calls-19
 #[tokio::test(start_paused = true)]
-async fn a_result_that_does_not_fit_is_said_and_not_cut() {
+async fn a_result_that_does_not_fit_is_cut_inside_and_says_so() {
     let (reply, _) = Bench::default().call(&[&LARGE], "large", json!({})).await;
-    assert_eq!((&reply["success"], &reply["error_type"]), (&json!(false), &json!("too_large")));
-    assert_eq!(reply["result"], Value::Null);
+    assert_eq!((&reply["success"], &reply["tool_name"]), (&json!(true), &json!("large")));
+    assert!(reply["result"].to_string().contains("[cut: the rest did not fit]"), "{reply}");
+    assert_contains(&reply["instruction"], "Do not repeat the call");
 }

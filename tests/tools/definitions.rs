@@ -173,6 +173,10 @@ fn of_many_who_race_for_the_declared_tools_one_has_them() {
 #[test]
 fn the_prefix_stands_before_the_name_if_there_is_one() {
     assert!(names(&registered("")).iter().all(|(name, own)| name == own));
+    // No prefix is set.
+    let plain = Registry::new();
+    all_tools().for_each(|tool| plain.register(tool).expect("room"));
+    assert!(names(&plain).iter().all(|(name, own)| name == own));
     let registry = registered("den");
     assert!(names(&registry).iter().all(|(name, own)| *name == format!("den_{own}")));
     // Both names find it.
@@ -244,11 +248,15 @@ fn descriptions_have_their_four_sections_in_order() {
         let sections: Vec<_> = text.lines().filter(|line| line.starts_with("## ")).collect();
         let labels = ["## Description", "## JSON Schema", "## Usage Instructions", "## Concrete Examples"];
         assert_eq!(sections, labels, "{}", tool.name);
-        assert!(text.contains(&format!("```json\n{}\n```", tool.schema)), "{}", tool.name);
-        assert!(text.contains(&format!("```\n{}\n```", tool.usage)), "{}", tool.name);
+        let mut parts = text.split("## ").skip(1);
+        let [purpose, schema, usage, examples] = std::array::from_fn(|_| parts.next().expect("a section"));
+        assert!(purpose.contains(tool.description), "{text}");
+        assert!(schema.contains(&format!("```json\n{}\n```", tool.schema)), "{text}");
+        assert!(usage.contains(&format!("```\n{}\n```", tool.usage)), "{text}");
+        assert!(tool.usage.lines().all(|line| line.starts_with(&format!("{}({{", tool.name))), "{text}");
         for example in tool.examples {
             let shown = format!("```\n{}\n```\n\n{}", example.code, example.explanation);
-            assert!(text.contains(&shown), "{}: {text}", tool.name);
+            assert!(examples.contains(&shown), "{text}");
             assert!(!example.code.contains("...") && example.code.contains(tool.name), "{}", tool.name);
             assert!(example.explanation.len() > 10, "{}", tool.name);
         }
@@ -281,6 +289,27 @@ fn exactly_these_tools_need_consent() {
     for tool in all_tools() {
         let warns = description(tool).contains("REQUIRES EXPLICIT USER INSTRUCTION");
         assert_eq!(warns, consenting.contains(&tool.name), "{}", tool.name);
+    }
+    // All providers get the same description.
+    let registry = registered("");
+    for format in [Format::Mcp, Format::Anthropic, Format::OpenAi, Format::Ollama] {
+        let list = definitions(format, &registry, None);
+        assert_eq!(list.len(), all_tools().count());
+        for definition in list {
+            let definition =
+                if definition["type"] == "function" { &definition["function"] } else { &definition };
+            let text = definition["description"].as_str().expect("words");
+            let text = text.strip_prefix("## Description\n\n").unwrap_or(text);
+            let tool = all_tools().find(|tool| definition["name"] == tool.name).expect("a tool");
+            match tool.consent {
+                Some(why) => {
+                    let begin = format!("REQUIRES EXPLICIT USER INSTRUCTION: {why} ");
+                    assert!(text.starts_with(&begin), "{format:?}: {text}");
+                    assert!(text.contains("never to try something out"), "{format:?}: {text}");
+                }
+                None => assert!(!text.contains("EXPLICIT USER INSTRUCTION"), "{format:?}: {text}"),
+            }
+        }
     }
 }
 
@@ -331,6 +360,13 @@ fn texts_use_the_undecorated_names() {
         // A parameter of that kind, `hub_id`, would be one too many as well.
         assert!(!text.contains("hub_"), "{text}");
         assert!(text.contains(tool.name));
+        // The name and the first line state whose flags these are.
+        if tool.name.contains("flag") {
+            let first = tool.description.lines().next().expect("a line");
+            let scope = ["project", "everybody"].map(|scope| first.contains(scope));
+            let named = ["project_flag", "feature_flag"].map(|scope| tool.name.contains(scope));
+            assert_eq!(scope, named, "{}: {first}", tool.name);
+        }
     }
     for document in DOCUMENTS {
         assert!(!document.text.contains("hub_"), "{}", document.name);

@@ -118,8 +118,8 @@ fn models_read_an_example_with_every_tool() {
                 (text("name"), text("description"))
             };
             let texts: BTreeMap<_, _> = tools.iter().map(text).collect();
-            assert!(texts.len() > TOOLS.len(), "{texts:?}");
-            for tool in TOOLS {
+            assert!(texts.len() > 7, "{texts:?}");
+            for tool in TOOLS.iter().filter(|tool| !tool.on_request) {
                 let text = &texts[&format!("hub_{}", tool.name)];
                 let example = format!("\n\nExample: {}", tool.examples[0].call());
                 assert!(text.contains(tool.description) && text.ends_with(&example), "{text}");

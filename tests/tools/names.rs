@@ -15,6 +15,7 @@ fn names(tool: &str, schema: &str, arguments: Value) -> (Value, bool) {
         tool,
         Text::parse(schema.as_bytes()).expect("JSON"),
         Text::parse(arguments.as_bytes()).expect("JSON"),
+        None,
         &mut writer,
     )
     .expect("not too many");
@@ -80,7 +81,7 @@ fn too_many_names_are_refused() {
     let arguments = Value::from(arguments).to_string();
     let mut buffer = [0; 4096];
     let arguments = Text::parse(arguments.as_bytes()).expect("JSON");
-    let normalised = normalise("other", Text::EMPTY_OBJECT, arguments, &mut Writer::new(&mut buffer));
+    let normalised = normalise("other", Text::EMPTY_OBJECT, arguments, None, &mut Writer::new(&mut buffer));
     assert_eq!(normalised, Err(TooMany));
 }
 
@@ -89,8 +90,14 @@ fn of_a_name_that_is_given_twice_the_last_counts() {
     let arguments = br#"{"device_name":"unchecked","command":"on","device_name":"checked"}"#;
     let mut buffer = [0; 256];
     let mut writer = Writer::new(&mut buffer);
-    normalise("control_zwave_device", Text::EMPTY_OBJECT, Text::parse(arguments).expect("JSON"), &mut writer)
-        .expect("few");
+    normalise(
+        "control_zwave_device",
+        Text::EMPTY_OBJECT,
+        Text::parse(arguments).expect("JSON"),
+        None,
+        &mut writer,
+    )
+    .expect("few");
     let length = writer.finish().expect("it fits");
     assert_eq!(&buffer[..length], br#"{"action":"on","deviceName":"checked"}"#);
 }

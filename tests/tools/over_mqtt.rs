@@ -28,6 +28,8 @@ fn all_tools_are_there_from_the_start_under_the_prefix_of_the_hub() {
         }
         let markdown = owner.asks_for_all("tool/list", "tools", json!({ "format": "markdown" })).await;
         assert!(markdown.iter().any(|text| text.as_str().expect("text").starts_with("# echo\n")));
+        // Each tool was registered once.
+        assert_not_logged("was registered before");
         let wrong = owner.asks("tool/list", json!({ "format": "xml" })).await;
         assert_contains(&wrong["error"], "mcp, anthropic, openai, ollama, markdown");
     });

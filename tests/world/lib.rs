@@ -40,7 +40,7 @@ pub use erase::Stop;
 use erase::{Fifo, Slow};
 pub use lan::Lan;
 pub use relay::Relay;
-pub use wire::{Dialled, Reach, Wire};
+pub use wire::{Dialled, Reach, Way, Wire};
 
 /// What nearly every story needs.
 pub mod prelude {
@@ -236,7 +236,8 @@ impl World {
     /// Runs the hub while it is switched on.
     async fn run_hub(&self) -> ! {
         let mut power = self.power.subscribe();
-        loop {
+        // As a platform's seed does, it differs from start to start.
+        for seed in (self.seed..).step_by(1 << 40) {
             power.wait_for(|is_on| *is_on).await.expect("the world stands");
             self.is_running.set(true);
             let line = match &self.home {
@@ -268,12 +269,13 @@ impl World {
                     dial,
                     &self.lan,
                     slow,
-                    self.seed,
+                    seed,
                 ) => never,
                 off = power.wait_for(|is_on| !is_on) => drop(off.expect("the world stands")),
             }
             self.is_running.set(false);
         }
+        unreachable!("nobody restarts it so often")
     }
 
     /// Switches the hub off, as if by pulling its plug. It keeps what is in its flash.
@@ -293,6 +295,11 @@ impl World {
     /// The network to the current broker.
     pub fn network(&self) -> Network {
         self.wire.network.borrow().clone()
+    }
+
+    /// A connection to the broker that is current at the time of dialling.
+    pub fn way(&self) -> Way {
+        Way(self.wire.clone())
     }
 
     /// The current broker in memory.

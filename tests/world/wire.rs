@@ -12,7 +12,7 @@ use hub_core::{Destination, Dial, DialError};
 use hub_tls::{StreamError, TlsStream};
 use support::line::LineTap;
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf};
-use tokio::time::Instant;
+use tokio::time::{Duration, Instant, sleep_until};
 
 use crate::tls::{self, Segments};
 
@@ -56,11 +56,19 @@ impl Dialled {
     }
 }
 
+/// The size of an acknowledgement in bytes.
+const ACKNOWLEDGEMENT: usize = 4;
+
+/// Below this rate in bytes per second, the hub receives at most one acknowledgement at a time.
+const ONE_BY_ONE: u32 = 16;
+
 /// The hub's connection to its broker.
 pub struct Wire {
     pub reach: Cell<Reach>,
     /// Whether what the hub sends is lost.
     pub swallows: Cell<bool>,
+    /// Bytes per second that the hub can receive; 0 for no limit.
+    pub rate: Cell<u32>,
     pub dials: RefCell<Vec<Dialled>>,
     pub(crate) network: RefCell<Network>,
     pub(crate) mutes: RefCell<Vec<DuplexStream>>,
@@ -71,10 +79,23 @@ impl Wire {
         Self {
             reach: Cell::new(reach),
             swallows: Cell::new(false),
+            rate: Cell::new(0),
             dials: RefCell::default(),
             network: RefCell::new(network),
             mutes: RefCell::default(),
         }
+    }
+}
+
+/// Dials the broker that the hub currently uses, bypassing the wire.
+pub struct Way(pub(crate) Rc<Wire>);
+
+impl Dial for Way {
+    type Io<'a> = BrokerStream;
+
+    async fn dial(&mut self, to: &Destination<'_>) -> Result<BrokerStream, DialError> {
+        let mut network = self.0.network.borrow().clone();
+        network.dial(to).await
     }
 }
 
@@ -111,7 +132,8 @@ impl Dial for WireDial {
             }
             (Reach::Open | Reach::OneWay, mut network) => Io::Plain(network.dial(to).await?),
         };
-        Ok(Tapped { io, is_deaf: wire.reach.get() == Reach::OneWay, wire })
+        let is_deaf = wire.reach.get() == Reach::OneWay;
+        Ok(Tapped { io, is_deaf, wire, readable_at: Instant::now() })
     }
 }
 
@@ -147,6 +169,8 @@ pub(crate) struct Tapped<'a> {
     io: Io<'a>,
     is_deaf: bool,
     wire: Rc<Wire>,
+    /// When the next bytes are through, on a slow line.
+    readable_at: Instant,
 }
 
 impl ErrorType for Tapped<'_> {
@@ -158,10 +182,20 @@ impl Read for Tapped<'_> {
         if self.is_deaf {
             std::future::pending::<()>().await;
         }
-        match &mut self.io {
+        // Before the read, so that a dropped future loses nothing.
+        sleep_until(self.readable_at).await;
+        // On a very slow wire, acknowledgements arrive one by one.
+        let most = if (1..ONE_BY_ONE).contains(&self.wire.rate.get()) { ACKNOWLEDGEMENT } else { buf.len() };
+        let buf = buf.get_mut(..most).unwrap_or_default();
+        let count = match &mut self.io {
             Io::Plain(stream) => stream.read(buf).await,
             Io::Tls(stream) => stream.read(buf).await.map_err(io_error),
+        }?;
+        if let Some(micros) = (count as u64 * 1_000_000).checked_div(self.wire.rate.get().into()) {
+            // Timers are no finer than a millisecond: what is due sooner adds up.
+            self.readable_at = self.readable_at.max(Instant::now()) + Duration::from_micros(micros);
         }
+        Ok(count)
     }
 }
 

@@ -36,8 +36,9 @@ async def main():
         tools = await session.list_tools()
         dangerous = [tool.name for tool in tools.tools if tool.annotations.destructive_hint]
         say(tools=len(tools.tools), dangerous=dangerous)
-        # Waits until the network is there.
-        await session.call_tool("list_devices", {})
+        # A call does not wait for the network.
+        while (await session.call_tool("list_devices", {})).is_error:
+            await asyncio.sleep(0.2)
         resources, cursor = [], None
         while True:
             page = await session.list_resources(params=types.PaginatedRequestParams(cursor=cursor) if cursor else None)

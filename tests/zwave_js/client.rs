@@ -82,14 +82,20 @@ impl Client {
     }
 
     pub(crate) fn asks(&mut self, method: &str, params: Value) -> Value {
+        let mut message = self.answer(method, params);
+        assert!(message["error"].is_null(), "{message}");
+        message["result"].take()
+    }
+
+    /// The answer to a request, which may be an error.
+    pub(crate) fn answer(&mut self, method: &str, params: Value) -> Value {
         self.last_id += 1;
         let id = self.last_id;
         self.says(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         loop {
-            let mut message = self.message();
+            let message = self.message();
             if message["id"] == id {
-                assert!(message["error"].is_null(), "{message}");
-                return message["result"].take();
+                return message;
             }
         }
     }
@@ -111,6 +117,12 @@ impl Client {
         let text = result["contents"][0]["text"].as_str().expect("text");
         assert!(text.len() < 1024, "{text}");
         serde_json::from_str(text).expect("JSON")
+    }
+
+    /// Whether all devices are listed, and what this one is is known.
+    pub(crate) fn knows(&mut self, id: &str) -> bool {
+        let is_listed = self.answer("resources/list", json!({}))["error"].is_null();
+        is_listed && self.reads(id)["kind"] != "unknown"
     }
 
     pub(crate) fn watches(&mut self, id: &str) {

@@ -2,13 +2,13 @@
 //! firmware in QEMU.
 
 use std::os::fd::OwnedFd;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use support::machine::Machine;
 use support::mosquitto::Mosquitto;
-use support::process::Running;
+use support::process::{Output, Running};
 
 use crate::client::zwave;
 use crate::stack::Stick;
@@ -40,6 +40,16 @@ impl<'a> Hub<'a> {
         Self { id: "serial", broker, _programs: vec![hub, running], _machine: None }
     }
 
+    /// In the simulator, with the controller's program at this address.
+    pub(crate) fn over_tcp(broker: &'a Mosquitto, address: &str) -> Self {
+        Self {
+            id: "tcp",
+            broker,
+            _programs: vec![sim("tcp", broker, &format!("tcp:{address}"))],
+            _machine: None,
+        }
+    }
+
     /// The firmware, with the controller's program at the other end of its UART.
     pub(crate) fn in_qemu(broker: &'a Mosquitto, url: &str) -> Self {
         let machine = Machine::start(broker.port, &["id=qemu"]);
@@ -55,7 +65,8 @@ impl<'a> Hub<'a> {
     /// A device as the broker keeps it.
     fn device(&self, id: &str) -> Value {
         let topic = format!("hearthwave/{}/device/{id}", self.id);
-        serde_json::from_str(&self.broker.next_message(&topic)).unwrap_or_default()
+        let text = self.broker.next_message(&topic);
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{topic}: {error}: '{text}'"))
     }
 
     /// Waits until a device is so.
@@ -147,6 +158,45 @@ impl<'a> Hub<'a> {
         self.sees("17-0", "the other button", |device| device["state"]["press"] == "triple");
         self.fails("garage", "fly", Value::Null, "close, open");
     }
+}
+
+/// Somebody who notes which retained messages about devices are emptied.
+pub(crate) struct Witness {
+    listening: Child,
+    output: Output,
+}
+
+impl Witness {
+    pub(crate) fn start(broker: &Mosquitto) -> Self {
+        let mut command = broker.client("mosquitto_sub");
+        command.args(["-F", "%l bytes for %t", "-t", "hearthwave/+/device/#", "-t", "homeassistant/#"]);
+        let mut listening = command.stdout(Stdio::piped()).spawn().expect("mosquitto_sub is installed");
+        let output = Output::of(listening.stdout.take().expect("a pipe"));
+        // All that is retained comes first.
+        output.has("bytes for hearthwave");
+        output.has("bytes for homeassistant");
+        Self { listening, output }
+    }
+
+    pub(crate) fn saw_nothing_emptied(&self) {
+        let text = self.output.text();
+        let emptied: Vec<_> = text.lines().filter(|line| line.starts_with("0 bytes")).collect();
+        assert!(emptied.is_empty(), "{emptied:#?}");
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        let _ = self.listening.kill();
+        let _ = self.listening.wait();
+    }
+}
+
+/// The controller's program, which waits for a hub at this address. Returns the address that it really has.
+pub(crate) fn controller(address: &str, url: &str) -> (Running, String) {
+    let mut command = Command::new(zwave());
+    command.args(["--tcp", address, "--zwave-js", url]).stdin(Stdio::null()).env_remove("RUST_LOG");
+    Running::start_until(&mut command, "zwave: serving on ")
 }
 
 fn sim(id: &str, broker: &Mosquitto, link: &str) -> Running {

@@ -18,6 +18,9 @@ import { createDefaultMockControllerBehaviors, createDefaultMockNodeBehaviors } 
 
 import { barrierReport, climate, nodes, pressed } from "./house.mjs";
 
+// The mock throws if the driver is gone before it has acknowledged a frame. A stick does not mind.
+process.on("unhandledRejection", (error) => console.error(`stick: ${error.message}`));
+
 const { serial, port: mockPort } = await createAndOpenMockedZWaveSerialPort();
 const controller = await MockController.create({ homeId: 0x7e570001, ownNodeId: 1, mockPort, serial });
 controller.defineBehavior(...createDefaultMockControllerBehaviors());
@@ -37,6 +40,9 @@ const output = new Faucet(serial.readable);
 
 // TCP cuts the stream anywhere; the mock wants whole frames.
 const server = net.createServer((socket) => {
+    // A driver that is gone in the middle of a command leaves the mock waiting for it, and it would refuse all later commands.
+    // A stick starts anew with its driver.
+    controller.state.set("communicationState", 0);
     output.connect(new WritableStream({ write: (frame) => void (isApi(frame) && socket.write(bytes(frame))) }));
     const frames = new SerialAPIParser();
     const input = frames.writable.getWriter();
@@ -66,8 +72,9 @@ const happenings = {
         house.get(+id).state.set("BinarySwitch_currentValue", value === "on");
         await report(+id, new BinarySwitchCCReport({ nodeId, currentValue: value === "on" }));
     },
-    dead: (id) => { house.get(+id).autoAckControllerFrames = false; },
-    alive: (id) => { house.get(+id).autoAckControllerFrames = true; },
+    // Without an acknowledgement alone, it would still do what it is told, and tell so.
+    dead: (id) => { house.get(+id).onControllerFrame = async () => {}; },
+    alive: (id) => { delete house.get(+id).onControllerFrame; },
     wake: (id) => report(+id, new WakeUpCCWakeUpNotification({ nodeId })),
     motion: (isOn) => notify(8, 7, 8, isOn === "1"),
     leak: (isOn) => notify(13, 5, 2, isOn === "1"),

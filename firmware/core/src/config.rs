@@ -31,7 +31,7 @@ pub struct Config<'a> {
     pub tool_prefix: &'a str,
     /// The default rule for conversations, as JSON; the built-in one if this is empty.
     pub rule: &'a str,
-    /// What people should check when the controller is not reached.
+    /// What people should check if the controller cannot be reached. `{baud}` is replaced by the baud rate of the line.
     pub controller_hint: &'a str,
     /// Whether the example tools are registered.
     pub example_tools: bool,
@@ -42,8 +42,29 @@ pub struct Config<'a> {
 /// The default of [`Config::tool_prefix`].
 pub const DEFAULT_TOOL_PREFIX: &str = "hub";
 
+/// Whether a text may be [`Config::tool_prefix`]: at most [`TOOL_PREFIX`](limits::TOOL_PREFIX) letters, digits, `-` and `_`.
+/// `const`, so that a board checks its own at build time.
+pub const fn is_tool_prefix(text: &str) -> bool {
+    text.len() <= limits::TOOL_PREFIX && is_word(text)
+}
+
+/// Whether a text consists of ASCII letters, digits, `-` and `_`.
+pub(crate) const fn is_word(text: &str) -> bool {
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        if !(first.is_ascii_alphanumeric() || *first == b'-' || *first == b'_') {
+            return false;
+        }
+        rest = tail;
+    }
+    true
+}
+
 /// [`Config::controller_hint`] for a board.
-pub const SERIAL_HINT: &str = "the controller's power, RX and TX (crossed?), the ground wire, 115200 baud";
+pub const SERIAL_HINT: &str = "the controller's power, RX and TX (crossed?), the ground wire, {baud} baud";
+
+/// The placeholder for the baud rate in [`Config::controller_hint`].
+pub(crate) const BAUD_PLACE: &str = "{baud}";
 
 /// A hub's name: one to [`HUB_ID`](crate::limits::HUB_ID) letters, digits, `-` and `_`, so that it is one
 /// level of an MQTT topic and never needs quoting.
@@ -53,17 +74,8 @@ pub struct HubId<'a>(&'a str);
 impl<'a> HubId<'a> {
     /// `None` if `name` is invalid. `const`, so that a board checks its own at build time.
     pub const fn new(name: &'a str) -> Option<Self> {
-        let mut rest = name.as_bytes();
-        if rest.is_empty() || rest.len() > limits::HUB_ID {
-            return None;
-        }
-        while let [first, tail @ ..] = rest {
-            if !(first.is_ascii_alphanumeric() || *first == b'-' || *first == b'_') {
-                return None;
-            }
-            rest = tail;
-        }
-        Some(Self(name))
+        let is_valid = !name.is_empty() && name.len() <= limits::HUB_ID && is_word(name);
+        if is_valid { Some(Self(name)) } else { None }
     }
 
     /// The name itself.
@@ -162,5 +174,23 @@ impl<'a> Address<'a> {
         };
         let is_right = !host.is_empty() && host.len() <= limits::HOST && host.bytes().all(is_host);
         is_right.then_some(Self { host, port, is_tls })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A build with a wrong tool prefix fails as this one would.
+    const _: () = assert!(is_tool_prefix("hub") && !is_tool_prefix("my hub"));
+
+    #[test]
+    fn a_tool_prefix_suits_names_of_tools() {
+        for prefix in ["", "hub", "my-hub_2", "0123456789abcdef"] {
+            assert!(is_tool_prefix(prefix), "{prefix}");
+        }
+        for prefix in ["my hub", "hub.", "küche", "\"", "0123456789abcdefg"] {
+            assert!(!is_tool_prefix(prefix), "{prefix}");
+        }
     }
 }

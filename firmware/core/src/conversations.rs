@@ -1,7 +1,7 @@
 //! Keeps conversations: their histories, and the turns that run in them.
 //!
-//! There are [`limits::CONVERSATIONS`]; a new one evicts the least recently used. At most [`limits::TURNS`] turns run at
-//! the same time, so that the other jobs stay free for direct tool calls.
+//! There are [`limits::CONVERSATIONS`]; a new one evicts the least recently used. At most [`limits::RUNNING_TURNS`] turns run at
+//! the same time, so that the other jobs stay free for direct tool calls. Beside turns that wait for approval, one runs.
 
 use core::cell::{Cell, RefCell};
 
@@ -87,7 +87,9 @@ pub struct Conversations {
     turns: Cell<u32>,
     /// The tools for which a question had no room, since others were offered.
     left_out: Cell<ToolSet>,
-    /// Whether people have not been told of all of them.
+    /// Whether the set of left-out tools has grown since [`Conversations::take_change`].
+    has_changed: Cell<bool>,
+    /// Whether people still have to be notified of them.
     has_news: Cell<bool>,
 }
 
@@ -99,16 +101,22 @@ impl Conversations {
             settings: [const { Mutex::new(TurnSettings::new()) }; limits::TURNS],
             turns: Cell::new(0),
             left_out: Cell::new(ToolSet::EMPTY),
+            has_changed: Cell::new(false),
             has_news: Cell::new(false),
         }
     }
 
     /// Reserves a conversation for a turn, a new one if the id is unknown. The eviction for a new one happens when the turn
-    /// [begins](Reserved::begin).
-    pub fn reserve(&self, id: &ConversationId) -> Result<Reserved<'_>, Occupied> {
+    /// [begins](Reserved::begin). Of the turns that run, so many are `pending`: they wait for approval, and do not keep others
+    /// from talking.
+    pub fn reserve(&self, id: &ConversationId, pending: usize) -> Result<Reserved<'_>, Occupied> {
         let known = self.kept.iter().find(|kept| kept.has(id) || kept.has_successor(id));
         if known.is_some_and(|known| known.running.get().is_some()) {
             return Err(Occupied::Conversation);
+        }
+        let running = self.kept.iter().filter(|kept| kept.running.get().is_some()).count();
+        if running >= pending + if pending == 0 { limits::RUNNING_TURNS } else { 1 } {
+            return Err(Occupied::Hub);
         }
         let is_free = |turn: &TurnId| self.kept.iter().all(|kept| kept.running.get() != Some(*turn));
         let (turn, settings) =
@@ -143,8 +151,9 @@ impl Conversations {
         let ask = Ask::new(&settings, &history, registry);
         let (length, left_out) = provider::write_to_fit(ask, require_all_tools, buffer)?;
         if !left_out.is_empty() {
-            let mut known = self.left_out.get();
-            self.has_news.set(known.join(&left_out) || self.has_news.get());
+            let mut known = self.left_out(registry);
+            self.has_news.set(known.is_empty() || self.has_news.get());
+            self.has_changed.set(known.join(&left_out) || self.has_changed.get());
             self.left_out.set(known);
         }
         Some(length)
@@ -155,7 +164,12 @@ impl Conversations {
         self.left_out.get().if_still_offered(registry)
     }
 
-    /// What people should know of tools that were left out, once: it comes again only if there are more of them.
+    /// Whether more tools have been left out since the last call. Clears the flag.
+    pub(crate) fn take_change(&self) -> bool {
+        self.has_changed.take()
+    }
+
+    /// The notice about left-out tools. Returns it once, until other tools are offered.
     pub(crate) fn take_news(&self, registry: &Registry) -> Option<Notice> {
         let left_out = self.has_news.take().then(|| self.left_out(registry))?;
         let names = ToolNames(&left_out, registry);
@@ -173,6 +187,7 @@ impl Conversations {
     /// Forgets everything.
     pub(crate) fn clear(&self) {
         self.left_out.set(ToolSet::EMPTY);
+        self.has_changed.set(false);
         self.has_news.set(false);
         for conversation in &self.kept {
             conversation.last_turn.set(0);
@@ -214,6 +229,16 @@ impl Reserved<'_> {
     /// The same, if they are not locked already.
     pub fn try_lock(&self) -> Option<Locked<'_>> {
         Some((self.conversation.history.try_lock().ok()?, self.settings.try_lock().ok()?))
+    }
+
+    /// Whether the turn is cancelled and nobody has [waited](Self::cancelled) for that yet.
+    pub fn is_cancelled(&self) -> bool {
+        self.conversation.cancelled.signaled()
+    }
+
+    /// Cancels the turn. The next call that waits for the cancellation returns at once.
+    pub fn cancel(&self) {
+        self.conversation.cancelled.signal(());
     }
 
     /// Waits until the turn is cancelled.

@@ -42,6 +42,7 @@
 //! | [`mqtt`] | topics and sessions, and nothing of what they carry |
 //! | [`tool`], [`link`] | definition, registry and executor; the MCP client |
 //! | [`home`] | the devices that the controller offers: name, room, kind, state; undo, read-back, the gate |
+//! | [`approval`] | asks a person before a model does something dangerous |
 //! | [`tools`] | the hub's own tools, one file each |
 //! | [`chat`] | decides about a conversation: rule, prompt, history, turn, providers |
 //! | [`conversations`] | keeps them: what was said in each, and in which a turn runs |
@@ -70,6 +71,7 @@ extern crate std;
 
 mod log;
 
+pub mod approval;
 pub mod boot;
 pub mod button;
 pub mod chat;
@@ -102,7 +104,7 @@ pub mod tool;
 pub mod tools;
 pub mod zone;
 
-pub use config::{Address, Broker, Config, DEFAULT_TOOL_PREFIX, HubId, SERIAL_HINT};
+pub use config::{Address, Broker, Config, DEFAULT_TOOL_PREFIX, HubId, SERIAL_HINT, is_tool_prefix};
 pub use hub::{Hub, Memory, Start};
 pub use platform::{
     AccessPoint, CertificateRole, Credentials, Destination, Dial, DialError, Network, NetworkState,

@@ -1,5 +1,6 @@
 //! Notices on the topic `log`: the few things that people should know, not the whole log. In a storm of them most are left
-//! out and counted, so that whoever causes it can neither fill the topic nor hide what came before.
+//! out and counted, so that whoever causes it can neither fill the topic nor hide what came before. Alarms are never left out:
+//! whoever causes them must not be able to hide them in a storm of other notices.
 
 use core::cell::{Cell, RefCell};
 use core::fmt;
@@ -43,12 +44,19 @@ pub struct Notice {
     pub level: Level,
     /// A sentence or two.
     pub text: String<{ limits::NOTICE }>,
+    /// Whether it is published however many others there are.
+    pub is_alarm: bool,
 }
 
 impl Notice {
     /// What is too long is cut.
     pub fn new(level: Level, text: fmt::Arguments<'_>) -> Self {
-        Self { level, text: text::clip(&text) }
+        Self { level, text: text::clip(&text), is_alarm: false }
+    }
+
+    /// A notice that no storm of others suppresses. Its cause must be rare in itself.
+    pub fn alarm(level: Level, text: fmt::Arguments<'_>) -> Self {
+        Self { is_alarm: true, ..Self::new(level, text) }
     }
 
     /// Writes the payload, and returns its length.
@@ -80,8 +88,11 @@ impl Notices {
         }
     }
 
-    /// Adds a notice, to be published, unless there are too many. A full queue evicts its oldest.
+    /// Adds a notice, to be published, unless there are too many and it is no alarm. A full queue evicts its oldest that is none.
     pub fn push(&self, notice: Notice) {
+        if notice.is_alarm {
+            return self.add(notice);
+        }
         let mut allowance = self.allowance.get();
         let left_out = allowance.take(Instant::now().as_secs());
         self.allowance.set(allowance);
@@ -98,7 +109,7 @@ impl Notices {
 
     fn add(&self, notice: Notice) {
         self.note(notice.level, format_args!("{}", notice.text));
-        self.waiting.push(notice);
+        self.waiting.push_evicting(notice, |waiting| !waiting.is_alarm);
     }
 
     /// Remembers something that is not to be published.

@@ -82,6 +82,11 @@ impl<T, E: Copy + PartialEq> Slot<T, E> {
             self.moved.signal(());
         }
     }
+
+    /// Called by the carrier if there will be no answer.
+    pub fn fail(&self, why: E) {
+        self.advance(self.progress.get(), Progress::Failed(why));
+    }
 }
 
 /// A fixed number of requests. All zeros when new, if `T` is.
@@ -129,6 +134,14 @@ impl<T, E: Copy + PartialEq, const N: usize> Pending<T, E, N> {
                 slot.progress.set(Progress::Free);
                 Some(id)
             }
+            _ => None,
+        })
+    }
+
+    /// The requests that wait for their answers, with their ids.
+    pub fn all_sent(&self) -> impl Iterator<Item = (&Slot<T, E>, Id)> {
+        self.slots.iter().filter_map(|slot| match slot.progress.get() {
+            Progress::Sent(id) => Some((slot, id)),
             _ => None,
         })
     }

@@ -150,7 +150,9 @@ pub enum NetworkState {
 pub struct NetworkStatus {
     /// Whether it is there.
     pub state: NetworkState,
-    /// How well the access point is heard, in dBm; `None` without Wi-Fi.
+    /// Whether the machine has Wi-Fi, joined or not.
+    pub has_wifi: bool,
+    /// The signal strength of the access point in dBm. `None` without Wi-Fi, and before the first measurement.
     pub signal: Option<i8>,
     /// Its IPv4 address, once it has one.
     pub address: Option<[u8; 4]>,
@@ -220,7 +222,7 @@ impl Network for Wired {
     fn join(&self, _: Option<Credentials<'_>>) {}
 
     fn status(&self) -> NetworkStatus {
-        NetworkStatus { state: NetworkState::Joined, signal: None, address: None }
+        NetworkStatus { state: NetworkState::Joined, has_wifi: false, signal: None, address: None }
     }
 
     async fn scan(&self, _: &mut dyn FnMut(&AccessPoint<'_>)) -> Result<(), &'static str> {

@@ -117,6 +117,14 @@ pub fn clip<const N: usize>(text: &dyn Display) -> String<N> {
     clipped
 }
 
+/// The text itself if it fits, otherwise its beginning and `…`.
+pub fn shorten<const N: usize>(text: &dyn Display) -> String<N> {
+    let mut short = String::new();
+    // `write_marked` writes at most `N` bytes.
+    let _ = Measure::Plain.write_marked(text, N, "…", &mut short);
+    short
+}
+
 /// A text that fits as it is, or else its beginning and a hash of all of it: long texts that begin alike stay apart. `N` is
 /// more than the nine bytes of the hash.
 pub fn abbreviate<const N: usize>(text: &dyn Display) -> String<N> {

@@ -14,7 +14,7 @@ use defmt::{Encoder, Logger, warn};
 use crate::ring::Ring;
 
 /// A start logs some 1.5 KB before the port is read for the first time.
-const SIZE: usize = 4096;
+const SIZE: usize = 2048;
 
 /// What `espflash monitor` finds the frames by, among text.
 const FRAME_START: [u8; 2] = [0xFF, 0x00];

@@ -51,7 +51,7 @@ impl Network for Net {
     fn status(&self) -> NetworkStatus {
         let (state, signal) = self.wifi.state();
         let address = self.stack.config_v4().map(|config| config.address.address().octets());
-        NetworkStatus { state, signal, address }
+        NetworkStatus { state, has_wifi: true, signal, address }
     }
 
     async fn scan(&self, found: &mut dyn FnMut(&AccessPoint<'_>)) -> Result<(), &'static str> {

@@ -17,10 +17,11 @@
 //! | `MCP_TOOL_PREFIX`            | `tool_prefix`     | `hub`; empty means none          |
 //! | `MCP_INCLUDE_EXAMPLE_TOOLS`  | the example tools | none; `true` adds them           |
 //!
-//! An empty variable counts as not set. Id, network and login are checked at build time, and a bad one fails the build with
-//! a sentence that says why. They end up readable in the flash image, so an image is as secret as its passwords.
+//! An empty variable counts as not set. Id, network, login, baud rate and tool prefix are checked at build time, and a bad one
+//! fails the build with a sentence that says why. They end up readable in the flash image, so an image is as secret as its
+//! passwords.
 
-use hub_core::{Broker, Config, Credentials, HubId, boot::Report};
+use hub_core::{Broker, Config, Credentials, HubId, boot::Report, is_tool_prefix};
 
 /// What the hub is started with.
 pub const fn config(boot: Report) -> Config<'static> {
@@ -48,7 +49,7 @@ const BUILT_IN: Config<'static> = Config {
     time_server: set(option_env!("HEARTHWAVE_TIME_SERVER"), Config::DEFAULT.time_server),
     baud_rate: baud_rate(set(option_env!("HEARTHWAVE_BAUD"), Config::DEFAULT.baud_rate)),
     tool_prefix: match option_env!("MCP_TOOL_PREFIX") {
-        Some(prefix) => prefix,
+        Some(prefix) => tool_prefix(prefix),
         None => Config::DEFAULT.tool_prefix,
     },
     rule: set(option_env!("HEARTHWAVE_RULE"), ""),
@@ -75,6 +76,14 @@ const fn wifi(ssid: &'static str, password: &'static str) -> Credentials<'static
         "HEARTHWAVE_WIFI_PASSWORD: a Wi-Fi password has 8 to 63 characters; leave it out for an open network"
     );
     Credentials { ssid, password }
+}
+
+const fn tool_prefix(prefix: &'static str) -> &'static str {
+    assert!(
+        is_tool_prefix(prefix),
+        "MCP_TOOL_PREFIX: a tool prefix has at most 16 letters, digits, `-` and `_`"
+    );
+    prefix
 }
 
 const fn baud_rate(digits: &'static str) -> &'static str {

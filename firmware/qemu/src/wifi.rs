@@ -57,7 +57,7 @@ impl Network for Wifi {
             Some(Ok(signal)) if address.is_some() => (NetworkState::Joined, Some(signal)),
             Some(Ok(_)) => (NetworkState::Joining, None),
         };
-        NetworkStatus { state, signal, address: signal.and(address) }
+        NetworkStatus { state, has_wifi: true, signal, address: signal.and(address) }
     }
 
     async fn scan(&self, found: &mut dyn FnMut(&AccessPoint<'_>)) -> Result<(), &'static str> {

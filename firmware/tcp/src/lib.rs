@@ -75,9 +75,11 @@ impl<'a> TcpDial<'a> {
 
     async fn open(&mut self, to: &Destination<'_>) -> Result<BrokerStream<'_, 'a>, DialError> {
         let address = resolve(self.stack, to.host).await?;
+        // The last connection may still wait for the broker to close it, too.
+        self.socket.abort();
         // Connecting would overwrite a reset of the last connection that is not sent yet.
         let _ = with_timeout(RESET_TIMEOUT, self.socket.flush()).await;
-        let mut stream = TcpStream { socket: &mut self.socket, waits_for_peer: false };
+        let mut stream = TcpStream { socket: &mut self.socket, waits_for_peer: false, closes: false };
         match stream.socket.connect((address, to.port)).await {
             Ok(()) => {}
             Err(ConnectError::ConnectionReset) => return Err(DialError::Refused),
@@ -95,6 +97,7 @@ impl<'a> TcpDial<'a> {
         match opening.await {
             Ok(mut stream) => {
                 stream.stream().waits_for_peer = false;
+                stream.stream().closes = true;
                 Ok(BrokerStream::Tls(stream))
             }
             Err(StreamError::Tls(error)) => Err(DialError::Tls(error)),
@@ -129,7 +132,7 @@ impl<'a> Dial for TcpDial<'a> {
     }
 }
 
-/// An open connection to the broker. Dropping it resets it.
+/// An open connection to the broker. Dropping it resets it; one through TLS is closed in order.
 #[allow(clippy::large_enum_variant, reason = "there is one, and no heap to put it on")]
 pub enum BrokerStream<'s, 'a> {
     /// As it is.
@@ -167,16 +170,18 @@ impl Write for BrokerStream<'_, '_> {
     }
 }
 
-/// An open connection. Dropping it, or the attempt to open it, resets it.
+/// An open connection. Dropping it, or the attempt to open it, resets it, unless it `closes`.
 pub struct TcpStream<'s, 'a> {
     socket: &'s mut TcpSocket<'a>,
     /// Whether a flush waits until the broker has acknowledged everything.
     waits_for_peer: bool,
+    /// Whether what was written last still goes out when this is dropped: TLS ends with a notice.
+    closes: bool,
 }
 
 impl Drop for TcpStream<'_, '_> {
     fn drop(&mut self) {
-        self.socket.abort();
+        if self.closes { self.socket.close() } else { self.socket.abort() }
     }
 }
 

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::certificate::Certificate;
 use crate::checks::Checks;
 use crate::hello;
-use crate::keys::{self, HandshakeSecret, Hash, TrafficKeys};
+use crate::keys::{self, HandshakeSecret, Hash, Secret, TrafficKeys};
 use crate::reader::Reader;
 use crate::record::{HANDSHAKE, Incoming, Outgoing};
 use crate::signature::{LeafKey, point};
@@ -25,6 +25,9 @@ const CERTIFICATE: u8 = 11;
 const CERTIFICATE_REQUEST: u8 = 13;
 const CERTIFICATE_VERIFY: u8 = 15;
 const FINISHED: u8 = 20;
+
+/// The alert for a finish that is wrong.
+const DECRYPT_ERROR: u8 = 51;
 
 /// The certificates that a broker may send: its own, and those up to its CA.
 const CHAIN: usize = 5;
@@ -52,8 +55,8 @@ pub(crate) struct Handshake<'a> {
     due: Due,
     key: SecretKey,
     secret: HandshakeSecret,
-    client_secret: Hash,
-    server_secret: Hash,
+    client_secret: Secret,
+    server_secret: Secret,
     /// The key that the broker has to prove it owns.
     leaf: LeafKey,
     checks: Checks,
@@ -67,15 +70,15 @@ impl<'a> Handshake<'a> {
         random: fn(&mut [u8]),
         outgoing: &mut Outgoing<'_>,
     ) -> Result<Self, TlsError> {
-        let mut number = [0; 32];
+        let mut number = Secret::default();
         // Not every number is a key: all but one of 2^32 are.
         let key = loop {
-            random(&mut number);
-            if let Ok(key) = SecretKey::from_slice(&number) {
+            random(&mut *number);
+            if let Ok(key) = SecretKey::from_slice(&*number) {
                 break key;
             }
         };
-        random(&mut number);
+        random(&mut *number);
         let public = key.public_key();
         hello::write(outgoing, verifier.host, &number, &public.as_affine().x(), &public.as_affine().y())?;
         let mut transcript = Sha256::new();
@@ -87,8 +90,8 @@ impl<'a> Handshake<'a> {
             due: Due::ServerHello,
             key,
             secret: HandshakeSecret::new(&[0; 32]),
-            client_secret: [0; 32],
-            server_secret: [0; 32],
+            client_secret: Secret::default(),
+            server_secret: Secret::default(),
             leaf: LeafKey::new(),
             checks: Checks::default(),
             wants_certificate: false,
@@ -116,7 +119,8 @@ impl<'a> Handshake<'a> {
             (Due::ServerHello, SERVER_HELLO) => {
                 let share = point(hello::read(body)?).ok_or(TlsError::Protocol)?;
                 let shared = diffie_hellman(self.key.to_nonzero_scalar(), share);
-                self.secret = HandshakeSecret::new(&(*shared.raw_secret_bytes()).into());
+                let shared: Secret = Secret::new((*shared.raw_secret_bytes()).into());
+                self.secret = HandshakeSecret::new(&shared);
                 self.due = Due::EncryptedExtensions;
             }
             (Due::EncryptedExtensions, ENCRYPTED_EXTENSIONS) => {
@@ -142,6 +146,7 @@ impl<'a> Handshake<'a> {
             }
             (Due::Finished, FINISHED) => {
                 if !keys::is_finish(&self.server_secret, &before, body) {
+                    incoming.alert = Some(DECRYPT_ERROR);
                     return Err(TlsError::Protocol);
                 }
                 self.due = Due::Nothing;

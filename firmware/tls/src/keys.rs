@@ -2,9 +2,13 @@
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
+use zeroize::{Zeroize, Zeroizing};
 
-/// A hash, a secret or a key to authenticate with.
+/// A hash, or a key to authenticate with.
 pub(crate) type Hash = [u8; 32];
+
+/// A secret, which is wiped when it is dropped.
+pub(crate) type Secret = Zeroizing<Hash>;
 
 /// The HMAC of `parts`, one after the other.
 fn mac(key: &Hash, parts: &[&[u8]]) -> Hmac<Sha256> {
@@ -12,6 +16,7 @@ fn mac(key: &Hash, parts: &[&[u8]]) -> Hmac<Sha256> {
     let mut block = [0; 64];
     block.iter_mut().zip(key).for_each(|(place, byte)| *place = *byte);
     let mut mac = Hmac::new(&block.into());
+    block.zeroize();
     for part in parts {
         mac.update(part);
     }
@@ -19,15 +24,15 @@ fn mac(key: &Hash, parts: &[&[u8]]) -> Hmac<Sha256> {
 }
 
 /// HKDF-Extract.
-fn extract(salt: &Hash, input: &Hash) -> Hash {
-    mac(salt, &[input]).finalize().into_bytes().into()
+fn extract(salt: &Hash, input: &Hash) -> Secret {
+    Zeroizing::new(mac(salt, &[input]).finalize().into_bytes().into())
 }
 
 /// HKDF-Expand-Label, to the length of a hash or less: one round is enough.
-fn expand<const N: usize>(secret: &Hash, label: &str, context: &[u8]) -> [u8; N] {
+fn expand<const N: usize>(secret: &Hash, label: &str, context: &[u8]) -> Zeroizing<[u8; N]> {
     const { assert!(N <= 32) };
-    let whole = expand_round(secret, label, context, N as u8);
-    core::array::from_fn(|index| whole.get(index).copied().unwrap_or_default())
+    let whole = Zeroizing::new(expand_round(secret, label, context, N as u8));
+    Zeroizing::new(core::array::from_fn(|index| whole.get(index).copied().unwrap_or_default()))
 }
 
 fn expand_round(secret: &Hash, label: &str, context: &[u8], length: u8) -> Hash {
@@ -37,7 +42,7 @@ fn expand_round(secret: &Hash, label: &str, context: &[u8], length: u8) -> Hash 
 }
 
 /// The secret that both sides share once keys are exchanged.
-pub(crate) struct HandshakeSecret(Hash);
+pub(crate) struct HandshakeSecret(Secret);
 
 impl HandshakeSecret {
     /// From the result of the key exchange, with no key that was shared before.
@@ -47,18 +52,18 @@ impl HandshakeSecret {
     }
 
     /// The secrets of client and server for the handshake. `transcript` ends with the server's hello.
-    pub(crate) fn traffic(&self, transcript: &Hash) -> (Hash, Hash) {
+    pub(crate) fn traffic(&self, transcript: &Hash) -> (Secret, Secret) {
         (expand(&self.0, "c hs traffic", transcript), expand(&self.0, "s hs traffic", transcript))
     }
 
     /// The secrets of client and server for what follows. `transcript` ends with the server's finish.
-    pub(crate) fn application_traffic(&self, transcript: &Hash) -> (Hash, Hash) {
+    pub(crate) fn application_traffic(&self, transcript: &Hash) -> (Secret, Secret) {
         let master = extract(&derived(&self.0), &[0; 32]);
         (expand(&master, "c ap traffic", transcript), expand(&master, "s ap traffic", transcript))
     }
 }
 
-fn derived(secret: &Hash) -> Hash {
+fn derived(secret: &Hash) -> Secret {
     expand(secret, "derived", &Sha256::digest([]))
 }
 
@@ -72,18 +77,23 @@ pub(crate) fn is_finish(secret: &Hash, transcript: &Hash, finish: &[u8]) -> bool
     mac(&expand(secret, "finished", &[]), &[transcript]).verify_slice(finish).is_ok()
 }
 
-/// The keys of one direction.
+/// The keys of one direction, wiped when they are replaced or dropped.
 pub(crate) struct TrafficKeys {
-    secret: Hash,
-    pub(crate) key: [u8; 16],
-    iv: [u8; 12],
+    secret: Secret,
+    pub(crate) key: Zeroizing<[u8; 16]>,
+    iv: Zeroizing<[u8; 12]>,
     /// Records that these keys have protected.
     pub(crate) records: u64,
 }
 
 impl TrafficKeys {
     pub(crate) fn new(secret: &Hash) -> Self {
-        Self { secret: *secret, key: expand(secret, "key", &[]), iv: expand(secret, "iv", &[]), records: 0 }
+        Self {
+            secret: Zeroizing::new(*secret),
+            key: expand(secret, "key", &[]),
+            iv: expand(secret, "iv", &[]),
+            records: 0,
+        }
     }
 
     /// The keys that follow these.
@@ -93,10 +103,30 @@ impl TrafficKeys {
 
     /// The nonce of the next record, once.
     pub(crate) fn nonce(&mut self) -> [u8; 12] {
-        let mut nonce = self.iv;
+        let mut nonce = *self.iv;
         let number = self.records.to_be_bytes();
         nonce.iter_mut().rev().zip(number.iter().rev()).for_each(|(byte, digit)| *byte ^= digit);
         self.records = self.records.wrapping_add(1);
         nonce
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zeroize::ZeroizeOnDrop;
+
+    use super::{HandshakeSecret, TrafficKeys};
+
+    fn is_wiped(_: &impl ZeroizeOnDrop) {}
+
+    #[test]
+    fn secrets_and_keys_are_wiped() {
+        let HandshakeSecret(secret) = HandshakeSecret::new(&[7; 32]);
+        is_wiped(&secret);
+        let TrafficKeys { secret, key, iv, records: _ } = TrafficKeys::new(&secret);
+        is_wiped(&secret);
+        is_wiped(&key);
+        is_wiped(&iv);
+        is_wiped(&super::expand::<32>(&secret, "traffic upd", &[]));
     }
 }

@@ -19,7 +19,7 @@ const TAG: usize = 16;
 
 /// The largest record that there is room for: a packet of MQTT as long as the hub takes whole. Brokers that heed what the
 /// hub asks for send records of 4 KiB.
-pub(crate) const RECORD: usize = HEADER + 10 * 1024 + EXPANSION;
+pub(crate) const RECORD: usize = HEADER + 8 * 1024 + EXPANSION;
 /// What protection adds to a record of ours: type and tag, and the header in front.
 const OVERHEAD: usize = HEADER + 1 + TAG;
 
@@ -27,6 +27,9 @@ const CHANGE_CIPHER_SPEC: u8 = 20;
 pub(crate) const ALERT: u8 = 21;
 pub(crate) const HANDSHAKE: u8 = 22;
 pub(crate) const DATA: u8 = 23;
+
+const BAD_RECORD_MAC: u8 = 20;
+const RECORD_OVERFLOW: u8 = 22;
 
 /// What a record contained.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,11 +55,24 @@ pub(crate) struct Incoming<'m> {
     data: Range<usize>,
     keys: Option<TrafficKeys>,
     is_open: bool,
+    /// A change_cipher_spec has come, of which there is one at most.
+    has_changed: bool,
+    /// The alert for what is wrong with the last record, if it says more than the error does.
+    pub(crate) alert: Option<u8>,
 }
 
 impl<'m> Incoming<'m> {
     pub(crate) fn new(buffer: &'m mut [u8]) -> Self {
-        Self { buffer, messages: 0, arrived: 0, data: 0..0, keys: None, is_open: false }
+        Self {
+            buffer,
+            messages: 0,
+            arrived: 0,
+            data: 0..0,
+            keys: None,
+            is_open: false,
+            has_changed: false,
+            alert: None,
+        }
     }
 
     /// Protects what follows with these keys. A message may not lie across the change.
@@ -102,6 +118,9 @@ impl<'m> Incoming<'m> {
         let [kind, major, ..] = header;
         let length = length(&header);
         let limit = if self.keys.is_some() { CONTENT + EXPANSION } else { CONTENT };
+        if length > limit {
+            self.alert = Some(RECORD_OVERFLOW);
+        }
         if !(CHANGE_CIPHER_SPEC..=DATA).contains(&kind) || major != 3 || length > limit {
             return Err(if self.keys.is_some() { TlsError::Protocol } else { TlsError::NotTls });
         }
@@ -113,8 +132,20 @@ impl<'m> Incoming<'m> {
         let body = self.buffer.get_mut(start..start + length).ok_or(TlsError::TooLarge)?;
         let (kind, length) = match (&mut self.keys, kind) {
             // For middleboxes that take TLS 1.3 for an older one.
-            (_, CHANGE_CIPHER_SPEC) if !self.is_open && body == [1] => return Ok(Some(Content::Nothing)),
-            (Some(keys), DATA) => unprotect(keys, &header, body)?,
+            (keys, CHANGE_CIPHER_SPEC) if body == [1] => {
+                // Behind the server's hello, once, and while hands are shaken (RFC 8446, appendix D.4).
+                if self.is_open || keys.is_none() || core::mem::replace(&mut self.has_changed, true) {
+                    return Err(TlsError::Protocol);
+                }
+                return Ok(Some(Content::Nothing));
+            }
+            (Some(keys), DATA) => {
+                // Taken back if the record is genuine.
+                self.alert = Some(BAD_RECORD_MAC);
+                let content = unprotect(keys, &header, body)?;
+                self.alert = None;
+                content
+            }
             (None, ALERT | HANDSHAKE) => (kind, length),
             _ => return Err(TlsError::Protocol),
         };
@@ -176,7 +207,7 @@ fn unprotect(
     body: &mut [u8],
 ) -> Result<(u8, usize), TlsError> {
     let (text, tag) = body.split_last_chunk_mut::<TAG>().ok_or(TlsError::Protocol)?;
-    Aes128Gcm::new(&keys.key.into())
+    Aes128Gcm::new(&(*keys.key).into())
         .decrypt_inout_detached(&keys.nonce().into(), header, (&mut *text).into(), &(*tag).into())
         .map_err(|_| TlsError::Protocol)?;
     // The type is the last byte that is not zero; what follows it is padding.
@@ -234,6 +265,11 @@ impl<'m> Outgoing<'m> {
         if self.append(bytes) == bytes.len() { Ok(()) } else { Err(TlsError::TooLarge) }
     }
 
+    /// Forgets what waits to be sealed.
+    pub(crate) fn discard(&mut self) {
+        self.content = 0;
+    }
+
     /// What waits to be sealed.
     pub(crate) fn content(&self) -> &[u8] {
         self.buffer.get(HEADER..HEADER + self.content).unwrap_or_default()
@@ -253,7 +289,7 @@ impl<'m> Outgoing<'m> {
                 if let Some(last) = text.last_mut() {
                     *last = kind;
                 }
-                *tag = Aes128Gcm::new(&keys.key.into())
+                *tag = Aes128Gcm::new(&(*keys.key).into())
                     .encrypt_inout_detached(&keys.nonce().into(), record, text.into())
                     .map_err(|_| TlsError::TooLarge)?
                     .into();

@@ -1,5 +1,8 @@
 //! A stream of bytes through TLS: moves records between the record layer and the stream below.
 
+use core::pin::pin;
+use core::task::{Context, Waker};
+
 use embassy_futures::yield_now;
 use embedded_io_async::{Error, ErrorKind, ErrorType, Read, Write};
 
@@ -15,6 +18,9 @@ const SEND: usize = 1460;
 const KEY_LIFETIME: u64 = 1 << 23;
 
 const CLOSE_NOTIFY: u8 = 0;
+const DECRYPT_ERROR: u8 = 51;
+const WARNING: u8 = 1;
+const FATAL: u8 = 2;
 const NEW_SESSION_TICKET: u8 = 4;
 const KEY_UPDATE: u8 = 24;
 
@@ -76,13 +82,16 @@ impl<E> From<TlsError> for StreamError<E> {
 }
 
 /// A stream through TLS. What is written is sent by `flush`, or when a record is full. Dropping a future of its methods
-/// loses no bytes; after an error the stream is of no use.
-pub struct TlsStream<'m, S> {
+/// loses no bytes; after an error the stream is of no use. When it is dropped, it tells the broker that it closes, as far as
+/// the stream below takes that at once.
+pub struct TlsStream<'m, S: Read + Write> {
     stream: S,
     incoming: Incoming<'m>,
     outgoing: Outgoing<'m>,
     /// The broker has asked the hub to change its keys, too.
     owes_update: bool,
+    /// Nothing more may be sent: there is no session yet, or it has ended.
+    is_over: bool,
 }
 
 impl<'m, S: Read + Write> TlsStream<'m, S> {
@@ -98,9 +107,12 @@ impl<'m, S: Read + Write> TlsStream<'m, S> {
         let incoming = Incoming::new(&mut memory.receive);
         let mut outgoing = Outgoing::new(&mut memory.send);
         let mut handshake = Handshake::begin(verifier, random, &mut outgoing)?;
-        let mut opened = Self { stream, incoming, outgoing, owes_update: false };
+        let mut opened = Self { stream, incoming, outgoing, owes_update: false, is_over: true };
         match opened.shake_hands(&mut handshake).await {
-            Ok(()) => Ok(opened),
+            Ok(()) => {
+                opened.is_over = false;
+                Ok(opened)
+            }
             Err(error) => {
                 if let StreamError::Tls(error) = error {
                     opened.alert(error).await;
@@ -137,12 +149,64 @@ impl<'m, S: Read + Write> TlsStream<'m, S> {
         let alert = match error {
             // The broker has ended it itself.
             TlsError::Alert(_) | TlsError::Closed | TlsError::NotTls => return,
-            error => alert_of(error),
+            error => self.incoming.alert.unwrap_or(alert_of(error)),
         };
-        if self.outgoing.append_all(&[2, alert]).is_ok() && self.outgoing.seal(ALERT).is_ok() {
+        self.outgoing.discard();
+        if self.outgoing.append_all(&[FATAL, alert]).is_ok() && self.outgoing.seal(ALERT).is_ok() {
             let _ = self.send().await;
             let _ = self.stream.flush().await;
         }
+    }
+
+    /// Ends the session with an alert, as far as the stream takes it at once: nobody waits for a broker that does not read.
+    fn end(&mut self, level: u8, alert: u8) {
+        if core::mem::replace(&mut self.is_over, true) {
+            return;
+        }
+        self.send_now();
+        self.outgoing.discard();
+        // Not in the middle of another record.
+        if self.outgoing.pending().is_empty()
+            && self.outgoing.append_all(&[level, alert]).is_ok()
+            && self.outgoing.seal(ALERT).is_ok()
+        {
+            self.send_now();
+            let _ = pin!(self.stream.flush()).poll(&mut Context::from_waker(Waker::noop()));
+        }
+    }
+
+    /// Sends of what is sealed as much as the stream takes at once.
+    fn send_now(&mut self) {
+        let _ = pin!(self.send()).poll(&mut Context::from_waker(Waker::noop()));
+    }
+
+    /// Tells the broker of an error that ends the session.
+    fn report(&mut self, error: StreamError<S::Error>) -> StreamError<S::Error> {
+        match error {
+            StreamError::Tls(TlsError::Alert(_) | TlsError::Closed) | StreamError::Io(_) => {
+                self.is_over = true
+            }
+            StreamError::Tls(error) => self.end(FATAL, self.incoming.alert.unwrap_or(alert_of(error))),
+        }
+        error
+    }
+
+    /// Receives until there is application data, or none will come.
+    async fn receive_data(&mut self) -> Result<(), StreamError<S::Error>> {
+        // Of a write or flush that was dropped, or for a change of keys.
+        self.send_all().await?;
+        while !self.incoming.has_data() {
+            match self.receive().await? {
+                Some(Content::Handshake) => {
+                    self.take_messages()?;
+                    self.send_all().await?;
+                }
+                Some(Content::Data | Content::Nothing) => {}
+                Some(Content::Alert(CLOSE_NOTIFY)) | None => break,
+                Some(Content::Alert(alert)) => return Err(TlsError::Alert(alert).into()),
+            }
+        }
+        Ok(())
     }
 
     /// Sends what is sealed.
@@ -211,35 +275,33 @@ impl<'m, S: Read + Write> TlsStream<'m, S> {
 /// The alert that tells a broker of this error.
 fn alert_of(error: TlsError) -> u8 {
     match error {
-        TlsError::Protocol | TlsError::NotTls | TlsError::TooLarge => 10,
+        TlsError::Protocol | TlsError::NotTls => 10,
+        TlsError::TooLarge => 22,
         TlsError::Unsupported(_) | TlsError::OldCertificate => 43,
         TlsError::Expired(_) | TlsError::NotYetValid(_) => 45,
         TlsError::UnknownIssuer | TlsError::SelfSigned | TlsError::NoCa | TlsError::BadCa => 48,
-        TlsError::NoProof => 51,
+        TlsError::NoProof => DECRYPT_ERROR,
         TlsError::Version => 70,
         TlsError::NoClock => 80,
         _ => 42,
     }
 }
 
-impl<S: ErrorType> ErrorType for TlsStream<'_, S> {
+impl<S: Read + Write> Drop for TlsStream<'_, S> {
+    fn drop(&mut self) {
+        self.end(WARNING, CLOSE_NOTIFY);
+    }
+}
+
+impl<S: Read + Write> ErrorType for TlsStream<'_, S> {
     type Error = StreamError<S::Error>;
 }
 
 impl<S: Read + Write> Read for TlsStream<'_, S> {
     async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
-        // Of a write or flush that was dropped, or for a change of keys.
-        self.send_all().await?;
-        while !buffer.is_empty() && !self.incoming.has_data() {
-            match self.receive().await? {
-                Some(Content::Handshake) => {
-                    self.take_messages()?;
-                    self.send_all().await?;
-                }
-                Some(Content::Data | Content::Nothing) => {}
-                Some(Content::Alert(CLOSE_NOTIFY)) | None => break,
-                Some(Content::Alert(alert)) => return Err(TlsError::Alert(alert).into()),
-            }
+        if !buffer.is_empty() {
+            let received = self.receive_data().await;
+            received.map_err(|error| self.report(error))?;
         }
         Ok(self.incoming.read(buffer))
     }

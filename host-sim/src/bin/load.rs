@@ -15,6 +15,7 @@ use host_sim::caller::{connected, subscribe};
 use host_sim::flash::MemoryFlash;
 use host_sim::hub::{self, Settings};
 use host_sim::network::{BrokerUrl, Network};
+use host_sim::options::{environment, login};
 use host_sim::{console, logging};
 use hub_core::Wired;
 use lexopt::prelude::*;
@@ -29,7 +30,8 @@ const HELP: &str = "\
 cargo load [--seconds N] [--rate N] [--hubs N] [--broker mqtt://HOST[:PORT]]
 
 Starts hubs without a controller, has each answer a call, then makes calls of `echo` at an even rate, to one hub after the
-other, and counts. Starts a mosquitto of its own unless --broker names one.
+other, and counts. Starts a mosquitto of its own unless --broker names one, whose login can be in HEARTHWAVE_BROKER_USER and
+HEARTHWAVE_BROKER_PASSWORD.
 
   --seconds N   how long it makes calls: 60
   --rate N      calls a second, to all hubs together: 500
@@ -62,7 +64,12 @@ fn options() -> Result<Options, lexopt::Error> {
             Long("seconds") => options.seconds = parser.value()?.parse()?,
             Long("rate") => options.rate = parser.value()?.parse()?,
             Long("hubs") => options.hubs = parser.value()?.parse()?,
-            Long("broker") => options.broker = Some(parser.value()?.parse_with(BrokerUrl::parse)?),
+            Long("broker") => {
+                // The error does not show the value: a password may be in it.
+                let mut broker = BrokerUrl::parse(&parser.value()?.string()?)?;
+                broker.login = broker.login.or_else(|| login(environment));
+                options.broker = Some(broker);
+            }
             Short('h') | Long("help") => {
                 println!("{HELP}");
                 std::process::exit(0);

@@ -67,6 +67,7 @@ impl Broker {
     fn leave(&mut self, client: &ClientId, on_leave: OnLeave) {
         let Some(session) = self.sessions.get_mut(client) else { return };
         session.connection = None;
+        session.left = Some(self.now);
         session.ends = Some(self.now + session.expiry);
         match (on_leave, &mut session.will) {
             (OnLeave::PublishWill, Some(will)) => will.client_gone(self.now, session.expiry),

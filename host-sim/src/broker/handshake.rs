@@ -1,5 +1,6 @@
 //! CONNECT: which clients are accepted, under which name, and with which session.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -112,16 +113,17 @@ impl Broker {
         }
         let session_present = self.sessions.contains_key(&client);
         let most = self.limits.sessions;
-        if !session_present && self.sessions.len() >= most {
+        if !session_present && self.sessions.len() >= most && !self.evict_session(&client) {
             self.tell_full(format_args!(
-                "'{}' is refused: {most} sessions are kept, which is the most; those of absent clients end when \
-                 they expire",
+                "'{}' is refused: {most} sessions are in use, which is the most",
                 client.escape_debug()
             ));
             return Err(ReasonCode::QuotaExceeded);
         }
         let session = self.sessions.entry(Arc::clone(&client)).or_default();
         session.attach(id);
+        // Without logins a user name is any text, and one client could have many.
+        session.user = connect.username.clone().filter(|_| matches!(self.access, Access::Logins(_)));
         session.expiry = expiry;
         session.will = will;
         if let Some(connection) = self.connections.get_mut(&id) {
@@ -147,6 +149,23 @@ impl Broker {
         if let Some(former) = self.sessions.get(client).and_then(|session| session.connection) {
             self.close(former, ReasonCode::SessionTakenOver);
         }
+    }
+
+    /// Ends the session of an absent client to make room for `client`: of the user with the most of them, so that nobody can
+    /// evict those of others by leaving many, the one that has been absent the longest. `false` if all are connected.
+    fn evict_session(&mut self, client: &ClientId) -> bool {
+        let absent =
+            || self.sessions.iter().filter_map(|(name, session)| Some((session.left?, name, &session.user)));
+        let of_user = |user: &Option<String>| absent().filter(|(_, _, other)| *other == user).count();
+        let evicted = absent().max_by_key(|(left, _, user)| (of_user(user), Reverse(*left)));
+        let Some(evicted) = evicted.map(|(_, name, _)| Arc::clone(name)) else { return false };
+        let (name, evicted_name) = (client.escape_debug(), evicted.escape_debug());
+        let words = format_args!(
+            "the session of '{evicted_name}', who is away, ends early to make room for '{name}'"
+        );
+        self.tell_full(words);
+        self.end_session(&evicted);
+        true
     }
 
     /// A client id for a client without one.

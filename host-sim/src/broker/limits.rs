@@ -23,8 +23,9 @@ pub struct Limits {
     pub client_id_length: usize,
     /// Longest topic name or filter in bytes. Default 1024.
     pub topic_length: usize,
-    /// Sessions, of connected clients and of absent ones. The client that would need one more is refused.
-    /// Default 256.
+    /// Sessions, of connected clients and of absent ones. For one more, that of an absent client ends early: of the
+    /// login with the most of them, the one that has been absent the longest. At a broker without logins it is the one
+    /// that has been absent the longest of all. If all are connected, the client is refused. Default 256.
     pub sessions: usize,
     /// Longest time that the session of an absent client is kept. Clients that ask for more are told so in
     /// CONNACK. Default one day.

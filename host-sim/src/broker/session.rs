@@ -19,6 +19,8 @@ use super::will::Will;
 #[derive(Debug, Default)]
 pub(super) struct Session {
     pub(super) connection: Option<ConnectionId>,
+    /// The login that the client used last; none if the broker has no logins.
+    pub(super) user: Option<String>,
     /// By the filter of the SUBSCRIBE.
     pub(super) subscriptions: BTreeMap<String, Subscription>,
     queue: VecDeque<Delivery>,
@@ -34,6 +36,8 @@ pub(super) struct Session {
     pub(super) will: Option<Will>,
     /// How long the session outlives its connection.
     pub(super) expiry: Duration,
+    /// When the client left, if it is absent.
+    pub(super) left: Option<Duration>,
     /// When the session of an absent client ends.
     pub(super) ends: Option<Duration>,
     /// Close the connection as soon as a message has been written to it.
@@ -153,6 +157,7 @@ impl Session {
     /// A client has connected. What was in flight goes out again.
     pub(super) fn attach(&mut self, connection: ConnectionId) {
         self.connection = Some(connection);
+        self.left = None;
         self.ends = None;
         self.inflight.iter_mut().for_each(|entry| entry.sent = false);
     }

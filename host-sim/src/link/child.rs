@@ -61,6 +61,11 @@ impl ChildGuard {
         None
     }
 
+    /// Whether the child is still running.
+    pub(super) fn is_running(&mut self) -> bool {
+        matches!(self.0.try_wait(), Ok(None))
+    }
+
     /// Whether it has ended. It stays a zombie, so that no other process gets its id.
     fn has_ended(pid: Pid) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;

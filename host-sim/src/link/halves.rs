@@ -1,7 +1,7 @@
 //! The two halves of the line.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use embedded_io_async::{ErrorType, Read, Write};
@@ -65,6 +65,22 @@ struct Slot {
     /// The warning that was logged last.
     warning: Option<String>,
     opened: Option<Instant>,
+}
+
+/// A view of the far end of a line. It does not keep the line open.
+#[derive(Clone)]
+pub struct FarEnd(Weak<Shared>);
+
+impl FarEnd {
+    /// Whether the far end is a running command, which may still be starting.
+    pub fn is_running(&self) -> bool {
+        let Some(shared) = self.0.upgrade() else { return false };
+        match shared.slot.try_lock() {
+            Ok(mut slot) => slot.child.as_mut().is_some_and(ChildGuard::is_running),
+            // The command is just being started.
+            Err(_) => matches!(shared.spec, Spec::Exec(_)),
+        }
+    }
 }
 
 impl Shared {
@@ -167,6 +183,13 @@ impl ErrorType for Rx {
 
 impl ErrorType for Tx {
     type Error = io::Error;
+}
+
+impl Rx {
+    /// The far end of the line.
+    pub fn far_end(&self) -> FarEnd {
+        FarEnd(Arc::downgrade(&self.shared))
+    }
 }
 
 impl Read for Rx {

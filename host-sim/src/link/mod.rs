@@ -10,5 +10,5 @@ mod halves;
 mod output;
 mod spec;
 
-pub use halves::{Rx, Tx, open, to_home};
+pub use halves::{FarEnd, Rx, Tx, open, to_home};
 pub use spec::Spec;

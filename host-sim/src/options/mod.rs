@@ -78,7 +78,7 @@ fn value<T>(
 }
 
 /// The broker's login from the environment, where `variable` looks up a name.
-fn login(variable: impl Fn(&str) -> Option<String>) -> Option<(String, String)> {
+pub fn login(variable: impl Fn(&str) -> Option<String>) -> Option<(String, String)> {
     let user = variable("HEARTHWAVE_BROKER_USER").filter(|user| !user.is_empty())?;
     Some((user, variable("HEARTHWAVE_BROKER_PASSWORD").unwrap_or_default()))
 }

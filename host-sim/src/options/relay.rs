@@ -25,7 +25,8 @@ Usage: cargo relay [OPTIONS]
                        and answers in the place of all others
   --url [PROVIDER=]URL where that provider is, if not at its usual address: a compatible server, with or without the path
   --search-url URL     who searches the web for the hubs, with {query} where the words go and answers as SearXNG's in
-                       JSON: 'http://127.0.0.1:8888/search?format=json&q={query}'
+                       JSON: 'http://127.0.0.1:8888/search?format=json&q={query}'. One with a key in it can be in
+                       HEARTHWAVE_SEARCH_URL instead
   --wyoming ADDR       lets voice assistants speak to a hub: where to listen for Home Assistant, [HOST:]PORT. Needs no
                        provider. Without a host, only programs on this machine get in. With one, such as 0.0.0.0:10900,
                        anyone on the network can speak to the home; it is announced there
@@ -34,11 +35,19 @@ Usage: cargo relay [OPTIONS]
   --help               this text
   --version            the version
 
-Relays at one broker are to serve the same: any of them may get a request. The keys are in ANTHROPIC_API_KEY and OPENAI_API_KEY. Ollama needs none; it is asked at http://127.0.0.1:11434.
+Relays at one broker share the work, so they have to serve the same providers. HEARTHWAVE_RELAY_GROUP is the name of their
+group (default: relay): a client that knows it can join the group and keep questions from the relays, so at a broker with
+access rules it is a secret that all relays have. The keys are in ANTHROPIC_API_KEY and OPENAI_API_KEY. Ollama needs none; it is asked at http://127.0.0.1:11434.
 The log goes to stderr, a line for each request; RUST_LOG=debug shows more of it, RUST_LOG=warn only failures.";
 
 /// What minimq has room for.
 const CLIENT_ID: usize = 64;
+
+/// The variable with the address of the search service, which may have a key in it.
+const SEARCH_URL: &str = "HEARTHWAVE_SEARCH_URL";
+
+/// The variable with the name of the relay's group.
+const GROUP: &str = "HEARTHWAVE_RELAY_GROUP";
 
 /// At the end of the voice service's name at the broker.
 const VOICE: &str = "-voice";
@@ -87,6 +96,12 @@ pub fn parse(
     })?;
     if let Some(text) = text {
         return Ok(Parsed::Print(text));
+    }
+    if let (None, Some(url)) = (&settings.search, variable(SEARCH_URL)) {
+        settings.search = Some(SearchUrl::new(&url).map_err(|error| format!("{SEARCH_URL}: {error}"))?);
+    }
+    if let Some(group) = group(variable)? {
+        settings.group = group;
     }
     settings.broker.trust(ca)?;
     settings.broker.login = settings.broker.login.or_else(|| login(variable));
@@ -168,6 +183,17 @@ fn checked_client_id(text: &str) -> Result<String, String> {
     }
 }
 
+/// The name of the relay's group from the environment. It is part of a topic filter. It may be a secret, so the error does
+/// not show it.
+pub(super) fn group(variable: impl Fn(&str) -> Option<String>) -> Result<Option<String>, String> {
+    let Some(group) = variable(GROUP).filter(|group| !group.is_empty()) else { return Ok(None) };
+    match group.len() <= 64 && group.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    {
+        true => Ok(Some(group)),
+        false => Err(format!("{GROUP} must have 1 to 64 letters, digits, '-' and '_'")),
+    }
+}
+
 fn checked_hub(text: &str) -> Result<String, String> {
     match text.is_empty() || text.contains(['/', '+', '#']) {
         true => Err("it is the name of a hub, as in its topics".into()),
@@ -243,6 +269,14 @@ mod tests {
     }
 
     #[test]
+    fn secrets_are_taken_from_the_environment() {
+        assert_eq!(read(&[], &KEYS).expect("right").group, "relay");
+        let searching = [KEYS[0], (SEARCH_URL, "http://h/?key=s&q={query}")];
+        assert!(read(&[], &searching).expect("right").search.is_some());
+        assert_eq!(read(&[], &[KEYS[0], (GROUP, "5e-C_ret")]).expect("right").group, "5e-C_ret");
+    }
+
+    #[test]
     fn voice_is_off_unless_asked_for_and_needs_no_model() {
         assert!(read_all(&[], &KEYS).expect("right").voice.is_none());
         for (address, listens_at) in [
@@ -288,6 +322,8 @@ mod tests {
             (&["--hub", "attic"], &KEYS, "--hub is for --wyoming"),
             (&["--wyoming", "1", "--provider", "anthropic"], &[], "anthropic needs a key"),
             (&["--search-url", "http://h"], &KEYS, "{query}"),
+            (&[], &[KEYS[0], (GROUP, "s3cret/+")], "HEARTHWAVE_RELAY_GROUP must have"),
+            (&[], &[KEYS[0], (SEARCH_URL, "http://h/?key=s3cret")], "HEARTHWAVE_SEARCH_URL: "),
             (&["--frobnicate"], &KEYS, "frobnicate"),
             (&["stray"], &KEYS, "stray"),
         ] {

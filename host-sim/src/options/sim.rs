@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use hub_core::HubId;
+use hub_core::{HubId, settings};
 use lexopt::prelude::*;
 
 use super::{Llm, Parsed, config, environment, login, read};
@@ -24,7 +24,8 @@ Usage: cargo sim [OPTIONS]
   --once TEXT      ask one question, print the reply as JSON, and exit (0 if it succeeded, 1 if not).
                    TEXT is what a person says, or a tool call: 'echo {\"text\":\"hello\"}', or as a request
                    '{\"name\":\"echo\",\"arguments\":{\"text\":\"hello\"}}', or the name of a tool alone.
-                   What looks like a call is one: the hub says so if there is no such tool
+                   What looks like a call is one: the hub says so if there is no such tool.
+                   What needs approval fails at once, unless --broker and --hub-id let another client approve
   --llm MODEL      which language model answers: demo, a small grammar in this process (the default); none, and only
                    tool calls are possible; or anthropic:MODEL, openai:MODEL or ollama:MODEL through a relay in this
                    process, with the key from ANTHROPIC_API_KEY or OPENAI_API_KEY.
@@ -39,20 +40,24 @@ Usage: cargo sim [OPTIONS]
                    127.0.0.1:1883, or at a free port if that is taken
   --link LINK      what is at the far end of the hub's serial line: sim, a simulated controller in this process (the
                    default); exec:COMMAND, a program that speaks MCP on stdin and stdout; tcp:HOST:PORT; or
-                   serial:PATH[@BAUD], a real port
+                   serial:PATH[@BAUD], a real port. --once waits up to 60 seconds for a COMMAND to start
   --console PORT   the hub's serial port of people, as on a board: pty, a pseudo terminal for programs like picocom or
                    tio, whose path is printed; or an address like 127.0.0.1:2323. Type help there
-  --state FILE     where the hub keeps settings, flags and documents; made if it is not there. Without it, what
-                   the hub is told is forgotten when it ends. What was typed is kept beside it, in FILE.history
+  --state FILE     where the hub keeps settings, flags and documents; created if missing, readable by you alone.
+                   Passwords and the PIN are in it in the clear, previous ones for some time too. Without it, what the
+                   hub is told is forgotten when it ends. What was typed is kept beside it, in FILE.history
   --hub-id ID      the hub's name in every topic (sim; with --once and --broker, one of its own)
   --config FILE    options from a file: a JSON object like {\"hub_id\":\"attic\",\"llm\":\"none\"} with any of hub_id,
                    broker, ca, listen, link, console, llm, llm_url, search_url and state. The command line wins
   --help           this text
   --version        the version
 
-MCP_TOOL_PREFIX sets what stands before the names of the hub's tools (hub), and MCP_INCLUDE_EXAMPLE_TOOLS=true adds
+HEARTHWAVE_RELAY_GROUP is the relays' group at a broker with access rules. MCP_TOOL_PREFIX sets what stands before the names of the hub's tools (hub), and MCP_INCLUDE_EXAMPLE_TOOLS=true adds
 the example tools. The log goes to stderr, at a terminal warnings only; RUST_LOG=info or debug shows more of it. When there is no more input,
 as in a service, the hub goes on until it is stopped.";
+
+/// The variable with the prefix of the hub's tools.
+const TOOL_PREFIX: &str = "MCP_TOOL_PREFIX";
 
 /// How to run.
 #[derive(Debug, PartialEq, Eq)]
@@ -121,6 +126,10 @@ impl Options {
         })?;
         if let Some(text) = text {
             return Ok(Parsed::Print(text));
+        }
+        if let Some(prefix) = environment(TOOL_PREFIX) {
+            // As the setting is, which the hub would otherwise begin with unchecked.
+            settings::TOOL_PREFIX.check_text(&prefix).map_err(|error| format!("{TOOL_PREFIX}: {error}"))?;
         }
         let mut names: Vec<&str> = given.iter().map(|(name, _)| *name).collect();
         if let Some(path) = &file {
@@ -222,7 +231,11 @@ impl Options {
             Llm::None | Llm::Elsewhere => Models::default(),
         };
         let (broker, search) = (hub.broker.clone(), self.search_url.clone());
-        Ok(Some(relay::Settings { broker, search, ..relay::Settings::in_memory(models) }))
+        let mut relay = relay::Settings { broker, search, ..relay::Settings::in_memory(models) };
+        if let Some(group) = super::relay::group(environment)? {
+            relay.group = group;
+        }
+        Ok(Some(relay))
     }
 
     /// The hub's settings, with those in the environment.
@@ -238,7 +251,7 @@ impl Options {
         settings.wifi = (ssid.into(), password.into());
         settings.rule = self.llm.rule();
         settings.controller_hint = self.link.hint();
-        if let Some(prefix) = environment("MCP_TOOL_PREFIX") {
+        if let Some(prefix) = environment(TOOL_PREFIX) {
             settings.tool_prefix = prefix;
         }
         settings.example_tools =

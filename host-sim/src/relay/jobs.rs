@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::failure::{Failure, clean};
 use super::presence;
 use super::recent::{Identity, Recent, Seen};
-use super::request::{Delivery, INFO, ReplyTo, Request, SHARED};
+use super::request::{Delivery, INFO, ReplyTo, Request};
 use super::work::{Done, Work};
 
 /// Requests in work, those included that wait for their turn. One more is told to come back.
@@ -26,7 +26,7 @@ const REQUEST_QOS: QoS = QoS::AtLeastOnce;
 /// See [`REQUEST_QOS`].
 const REPLY_QOS: QoS = QoS::AtLeastOnce;
 /// For requests in work to be finished once the relay is stopped.
-const FINISH_WITHIN: Duration = Duration::from_secs(5);
+const FINISH_WITHIN: Duration = Duration::from_secs(hub_core::limits::RELAY_FINISH.as_secs());
 /// For the last words to be taken.
 const FAREWELL_WITHIN: Duration = Duration::from_secs(1);
 
@@ -45,6 +45,8 @@ struct PendingReply {
 /// Requests in work, and their replies.
 pub(super) struct Jobs {
     work: Arc<Work>,
+    /// The topics of requests, as this relay subscribes to them.
+    shared: [String; 2],
     /// Whether the broker still has to be told that no more requests are wanted.
     unsubscribe_is_due: bool,
     jobs: JoinSet<Done>,
@@ -63,10 +65,11 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    /// None yet. `presence` is what everybody is told while the relay is there.
-    pub(super) fn new(work: Arc<Work>, presence: String) -> Self {
+    /// None yet. `shared` are the topics of requests, `presence` is what everybody is told while the relay is there.
+    pub(super) fn new(work: Arc<Work>, shared: [String; 2], presence: String) -> Self {
         Self {
             work,
+            shared,
             presence,
             presence_is_due: true,
             unsubscribe_is_due: false,
@@ -94,7 +97,7 @@ impl Jobs {
         self.half_sent.clear();
         self.presence_is_due = true;
         loop {
-            subscribe(connection).await?;
+            subscribe(connection, &self.shared).await?;
             // Who reads that the relay is there may ask at once, so it listens first.
             if self.presence_is_due && connection.is_subscribed() {
                 self.presence_is_due = matches!(tell(connection, &self.presence).await?, Sent::Later);
@@ -135,7 +138,8 @@ impl Jobs {
         loop {
             if self.unsubscribe_is_due {
                 // Requests that are on their way already are still served. If there is no room to say it, there soon is.
-                self.unsubscribe_is_due = !connection.unsubscribe(&SHARED).await?;
+                self.unsubscribe_is_due =
+                    !connection.unsubscribe(&self.shared.each_ref().map(String::as_str)).await?;
             }
             let is_done = self.pending.is_empty() && self.due.is_empty() && !self.unsubscribe_is_due;
             if (is_done && connection.is_quiet()) || self.next(connection, sleep_until(end)).await? {
@@ -261,11 +265,14 @@ impl Jobs {
     }
 }
 
-async fn subscribe<IO: Io>(connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
+async fn subscribe<IO: Io>(
+    connection: &mut Connection<'_, '_, IO>,
+    shared: &[String; 2],
+) -> Result<(), Lost> {
     let requests = SubscriptionOptions::default().maximum_qos(REQUEST_QOS);
     let info =
         SubscriptionOptions::default().maximum_qos(REQUEST_QOS).retain_behavior(RetainHandling::Immediately);
-    let [models, search] = SHARED.map(|topic| TopicFilter::new(topic).options(requests));
+    let [models, search] = shared.each_ref().map(|topic| TopicFilter::new(topic).options(requests));
     let others =
         SubscriptionOptions::default().retain_behavior(RetainHandling::Never).ignore_local_messages();
     let others = TopicFilter::new(presence::TOPIC).options(others);

@@ -2,7 +2,8 @@
 //!
 //! A hub publishes the body of an HTTP request, as its service wants it, to `hearthwave/<hub-id>/llm/request/<service>`.
 //! The relay adds the key, posts the body as it is, and publishes the reply's body as it is to the request's Response
-//! Topic. So hubs know formats but no keys, and the relay knows keys but no formats.
+//! Topic. So hubs know formats but no keys. The relay needs a format only to shorten replies that are larger than the
+//! hub accepts (`shorten`).
 //!
 //! ```text
 //!   broker ──► jobs ──request──► work ──► call ──► http ──► server
@@ -30,6 +31,7 @@ mod request;
 mod retry;
 mod search;
 mod session;
+mod shorten;
 mod work;
 
 use crate::network::BrokerUrl;
@@ -49,6 +51,8 @@ pub struct Settings {
     pub broker: BrokerUrl,
     /// The relay's name at the broker, at most 64 bytes. No two may have the same.
     pub client_id: String,
+    /// The relays that share the requests of all hubs: those with the same name here. Whoever knows it can join them.
+    pub group: String,
     /// The models behind the services.
     pub models: Models,
     /// The search service, if there is one.
@@ -65,6 +69,7 @@ impl Settings {
         Self {
             broker: BrokerUrl::in_memory(),
             client_id: format!("hearthwave-relay-{:016x}", random_seed()),
+            group: "relay".into(),
             models,
             search: None,
             http: Http::over_network(),

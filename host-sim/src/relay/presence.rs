@@ -1,11 +1,10 @@
 //! Whether a relay is there: what hubs and Home Assistant are told of it.
 
+/// Where relays publish their presence. It is one retained topic for all relays, because a hub needs only one of them.
+pub(super) use hub_core::mqtt::RELAY as TOPIC;
 use serde_json::json;
 
 use super::Models;
-
-/// Where relays tell it. It is retained, and one for all of them: who asks needs only one.
-pub(super) const TOPIC: &str = "hearthwave/relay/availability";
 
 /// What the broker tells when a relay is gone.
 pub(super) const OFFLINE: &str = r#"{"state":"offline"}"#;

@@ -8,9 +8,10 @@ use tokio::time::Instant;
 
 use super::presence;
 
-/// What relays share: each message goes to one of them.
-pub(super) const SHARED: [&str; 2] =
-    ["$share/relay/hearthwave/+/llm/request/+", "$share/relay/hearthwave/+/service/search/request"];
+/// What the relays of a group share: each message goes to one of them.
+pub(super) fn shared(group: &str) -> [String; 2] {
+    ["llm/request/+", "service/search/request"].map(|topic| format!("$share/{group}/hearthwave/+/{topic}"))
+}
 
 /// Where hubs publish their limits, for every relay.
 pub(super) const INFO: &str = "hearthwave/+/info";

@@ -11,6 +11,7 @@ use minimq::{Buffers, ConfigBuilder, ConfigError, Will};
 use super::Settings;
 use super::jobs::Jobs;
 use super::presence;
+use super::request;
 use super::work::Work;
 
 const ROLE: Role = Role {
@@ -70,7 +71,11 @@ pub async fn run(
         config = config.auth(user, password.as_bytes()).map_err(Unfit)?;
     }
     let mut client = Client::new(config, ROLE, settings.seed);
-    let mut jobs = Jobs::new(Arc::new(Work::new(settings)), presence::online(&settings.models));
+    let mut jobs = Jobs::new(
+        Arc::new(Work::new(settings)),
+        request::shared(&settings.group),
+        presence::online(&settings.models),
+    );
     loop {
         let broker = &settings.broker.destination();
         let lost = match tokio::select! {

@@ -17,6 +17,7 @@ use super::model::{Model, Models};
 use super::provider::{Provider, ProviderExt as _};
 use super::request::{Destination, Request};
 use super::search::{self, SearchUrl};
+use super::shorten::shorten;
 use crate::demo;
 
 /// Requests that are with their services at the same time. More wait.
@@ -105,7 +106,9 @@ impl Work {
         };
         let reply: Value = serde_json::from_slice(&payload).unwrap_or_default();
         report.tokens = service.tokens(&reply);
-        Ok(payload)
+        let limit = self.hubs.limit(&request.hub);
+        let short = if payload.len() > limit { shorten(service, &reply, limit) } else { None };
+        Ok(short.unwrap_or(payload))
     }
 
     async fn ask_search(&self, request: &Request, report: &mut Report) -> Result<Vec<u8>, Failure> {

@@ -46,7 +46,7 @@ pub(super) struct Request {
     pub(super) payload: Vec<u8>,
     pub(super) correlation: [u8; 8],
     /// Nobody wants it done later than that.
-    pub(super) expires_after: Duration,
+    pub(super) until: Instant,
 }
 
 /// A turn of a conversation with a hub.
@@ -58,6 +58,8 @@ struct Turn {
     answer: Option<oneshot::Sender<Answer>>,
     /// The hub's words, while those of an earlier turn in the same conversation are waited for.
     words: Option<String>,
+    /// The connection to the broker was lost after the question. The hub may still answer.
+    is_doubtful: bool,
 }
 
 impl Turn {
@@ -138,14 +140,15 @@ impl Desk {
             return drop(answer.send(Err(Silence::TooLong)));
         }
         self.last += 1;
-        self.publish(&hub, "transcript", payload, self.last, patience);
-        let turn = Turn { hub, conversation, until: now + patience, answer: Some(answer), words: None };
+        let until = now + patience;
+        self.publish(&hub, "transcript", payload, self.last, until);
+        let turn = Turn { hub, conversation, until, answer: Some(answer), words: None, is_doubtful: false };
         self.turns.insert(self.last, turn);
     }
 
-    fn publish(&mut self, hub: &str, name: &str, payload: Vec<u8>, number: u64, expires_after: Duration) {
+    fn publish(&mut self, hub: &str, name: &str, payload: Vec<u8>, number: u64, until: Instant) {
         let topic = format!("hearthwave/{hub}/request/{name}");
-        self.requests.push_back(Request { topic, payload, correlation: number.to_be_bytes(), expires_after });
+        self.requests.push_back(Request { topic, payload, correlation: number.to_be_bytes(), until });
     }
 
     /// A hub came or went, or there is no such hub any more.
@@ -157,7 +160,8 @@ impl Desk {
             b"online" => drop(self.hubs.insert(hub.into(), true)),
             b"offline" => {
                 self.hubs.insert(hub.into(), false);
-                self.lose(|turn| turn.hub == hub);
+                // If the hub lost the broker as well, it may only be reconnecting.
+                self.lose(|turn| turn.hub == hub && !turn.is_doubtful);
             }
             b"" => drop(self.hubs.remove(hub)),
             _ => {}
@@ -220,10 +224,10 @@ impl Desk {
         }
     }
 
-    /// The connection to the broker was lost.
+    /// Handles a lost connection to the broker. Questions are not repeated, because the hub keeps its answers for a
+    /// moment for callers that reconnect.
     pub(super) fn disconnected(&mut self) {
-        self.requests.clear();
-        self.lose(|_| true);
+        self.turns.values_mut().for_each(|turn| turn.is_doubtful = true);
     }
 
     /// A new session has begun: what was known of the hubs may have changed.
@@ -255,8 +259,13 @@ impl Desk {
                     // Nothing is to be done that nobody hears of.
                     let body = json!({ "conversation": turn.conversation }).to_string();
                     let hub = turn.hub.clone();
-                    self.publish(&hub, "cancel", body.into_bytes(), 0, UNSEEN_PATIENCE);
-                    turn.end(Err(if is_unseen { Silence::NoHub } else { Silence::Late }));
+                    self.publish(&hub, "cancel", body.into_bytes(), 0, now + UNSEEN_PATIENCE);
+                    let why = match turn.is_doubtful {
+                        true => Silence::Lost,
+                        false if is_unseen => Silence::NoHub,
+                        false => Silence::Late,
+                    };
+                    turn.end(Err(why));
                 }
                 None => {}
             }

@@ -12,7 +12,7 @@ use tokio::io::{
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::desk::{Answer, Question};
 use super::event::{Event, ReadError};
@@ -25,7 +25,7 @@ pub(super) const PEERS: usize = 32;
 const REFUSED: usize = 32;
 /// How long a connection may last, whatever it says: Home Assistant opens one for each sentence, and places are few.
 const LIFETIME: Duration = Duration::from_secs(600);
-/// For a peer to begin with an event. Peers that come back for each question take none of it.
+/// For a peer to say something to the hub. Other events, such as pings and empty transcripts, do not extend it: places are for those who speak.
 const IDLE: Duration = Duration::from_secs(60);
 /// For a peer to send the rest of an event, or to take one.
 const TRANSFER: Duration = Duration::from_secs(10);
@@ -133,9 +133,10 @@ pub(super) async fn serve(mut listener: Listener, ask: mpsc::Sender<Question>) {
 /// Talks with one peer until it leaves, is silent for too long, or sends what cannot be understood.
 async fn talk(peer: Peer, ask: &mpsc::Sender<Question>) -> io::Result<()> {
     let mut peer = BufReader::new(peer);
+    let mut idle_until = Instant::now() + IDLE;
     loop {
-        match timeout(IDLE, peer.fill_buf()).await {
-            Ok(Ok(bytes)) if !bytes.is_empty() => {}
+        match timeout_at(idle_until, peer.fill_buf()).await {
+            Ok(Ok(bytes)) if !bytes.is_empty() && Instant::now() < idle_until => {}
             Ok(Err(error)) => return Err(error),
             _ => return Ok(()),
         }
@@ -159,7 +160,11 @@ async fn talk(peer: Peer, ask: &mpsc::Sender<Question>) -> io::Result<()> {
             }
             "transcript" => {
                 let context = event.data.get("context").and_then(Value::as_object);
-                respond(context, hear(&event, context, ask).await)
+                let answer = hear(&event, context, ask).await;
+                if answer != Err(Silence::NothingHeard) {
+                    idle_until = Instant::now() + IDLE;
+                }
+                respond(context, answer)
             }
             // Sound, and what is meant for services of other kinds.
             _ => continue,

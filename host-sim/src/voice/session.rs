@@ -33,13 +33,16 @@ const RECEIVE: usize = 64 * 1024;
 const SEND: usize = 256 * 1024;
 /// Seconds between two signs of life.
 const KEEPALIVE: u16 = 30;
+/// The seconds for which the broker keeps answers while the connection is lost.
+const SESSION_EXPIRY: u32 = 60;
 /// Questions that wait to be looked at.
 const QUESTIONS: usize = 16;
 /// For the broker to tell which hubs there are.
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// Serves voice assistants at `listener` until `stop` is ready. Whatever the broker does, it comes back, after a wait that grows
-/// with each failure; until then, questions are answered with an apology.
+/// Serves voice assistants at `listener` until `stop` is ready. Always reconnects to the broker, after a wait that
+/// grows with each failure. Until then, new questions are answered with an apology, and earlier ones keep waiting for
+/// their answers.
 ///
 /// It belongs into a current-thread runtime of tokio, as everything with `crate::clock` does.
 pub async fn run(
@@ -71,7 +74,7 @@ async fn keep(mut dial: impl Dial, settings: &Settings, mut questions: mpsc::Rec
         let lost = match tokio::select! {
             biased;
             connected = client.connect(&mut dial, broker) => connected,
-            never = refuse_all(&mut questions) => match never {},
+            never = be_away(&mut desk, &mut questions) => match never {},
         } {
             Ok(mut connection) => {
                 log::info!("voice: connected to {}:{}", broker.host, broker.port);
@@ -85,7 +88,7 @@ async fn keep(mut dial: impl Dial, settings: &Settings, mut questions: mpsc::Rec
         tokio::select! {
             biased;
             () = client.wait(broker, failure) => {}
-            never = refuse_all(&mut questions) => match never {},
+            never = be_away(&mut desk, &mut questions) => match never {},
         }
     }
 }
@@ -98,6 +101,7 @@ fn config<'a>(
     let config = ConfigBuilder::new(Buffers::new(receive, send))
         .client_id(&settings.client_id)?
         .keepalive_interval(KEEPALIVE)
+        .session_expiry_interval(SESSION_EXPIRY)
         .autodowngrade_qos();
     match &settings.broker.login {
         Some((user, password)) => config.auth(user, password.as_bytes()),
@@ -105,13 +109,26 @@ fn config<'a>(
     }
 }
 
-/// Apologises for the broker.
-async fn refuse_all(questions: &mut mpsc::Receiver<Question>) -> Infallible {
-    while let Some(question) = questions.recv().await {
-        // Whoever asked may have left.
-        let _ = question.answer.send(Err(Silence::NoBroker));
+/// Without a broker: apologises to new callers. Earlier questions keep waiting for their usual time.
+async fn be_away(desk: &mut Desk, questions: &mut mpsc::Receiver<Question>) -> Infallible {
+    loop {
+        tokio::select! {
+            biased;
+            Some(question) = questions.recv() => {
+                // The caller may have left.
+                let _ = question.answer.send(Err(Silence::NoBroker));
+            }
+            () = until(desk.next_end()) => desk.expire(Instant::now()),
+        }
     }
-    std::future::pending().await
+}
+
+/// Waits until `time`, or for ever without one.
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Serves one connection until it ends.
@@ -122,6 +139,8 @@ async fn serve<IO: Io>(
     questions: &mut mpsc::Receiver<Question>,
 ) -> Result<Infallible, Lost> {
     desk.forget_hubs();
+    // A resumed session keeps its subscriptions. Retained messages come only with a new subscription.
+    let mut hubs_are_told = connection.is_fresh();
     let settled = Instant::now() + SETTLE;
     let mut named = None;
     loop {
@@ -129,6 +148,10 @@ async fn serve<IO: Io>(
             .maximum_qos(QoS::AtLeastOnce)
             .retain_behavior(RetainHandling::Immediately);
         connection.subscribe(&topics.all().map(|topic| TopicFilter::new(topic).options(options))).await?;
+        if !hubs_are_told && connection.is_subscribed() {
+            let availability = TopicFilter::new(&topics.availability).options(options);
+            hubs_are_told = connection.subscribe_besides(availability).await?;
+        }
         send(connection, topics, desk).await?;
         let is_settled = Instant::now() >= settled;
         let several = desk.several().filter(|_| is_settled);
@@ -142,12 +165,6 @@ async fn serve<IO: Io>(
             named = several;
         }
         let due = desk.next_end().into_iter().chain((!is_settled).then_some(settled)).min();
-        let waiting = async {
-            match due {
-                Some(due) => sleep_until(due).await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
             // In order, not by chance: a run in virtual time goes the same way every time.
             biased;
@@ -155,7 +172,7 @@ async fn serve<IO: Io>(
                 topics.deliver(&received.message, desk);
             },
             Some(question) = questions.recv(), if is_settled => desk.ask(question, Instant::now()),
-            () = waiting => desk.expire(Instant::now()),
+            () = until(due) => desk.expire(Instant::now()),
         }
     }
 }
@@ -167,7 +184,12 @@ async fn send<IO: Io>(
     desk: &mut Desk,
 ) -> Result<(), Lost> {
     while let Some(request) = desk.requests.front() {
-        let seconds = u32::try_from(request.expires_after.as_secs()).unwrap_or(u32::MAX);
+        let left = request.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            desk.requests.pop_front();
+            continue;
+        }
+        let seconds = u32::try_from(left.as_secs()).unwrap_or(u32::MAX).max(1);
         let reply = topics.reply_for(&request.topic);
         let properties = [
             Property::ResponseTopic(&reply),
@@ -175,7 +197,8 @@ async fn send<IO: Io>(
             Property::MessageExpiryInterval(seconds),
         ];
         let publication = Publication::bytes(&request.topic, &request.payload);
-        match connection.publish(publication.qos(QoS::AtLeastOnce).properties(&properties)).await? {
+        // QoS 2, because a resumed session may repeat the publication.
+        match connection.publish(publication.qos(QoS::ExactlyOnce).properties(&properties)).await? {
             Sent::Later => break,
             Sent::Now(_) => drop(desk.requests.pop_front()),
             Sent::Never => {

@@ -254,6 +254,26 @@ fn peers_that_stall_or_talk_nonsense_are_dismissed_in_words() {
 }
 
 #[test]
+fn pings_and_empty_transcripts_do_not_hold_a_place() {
+    for event in [&b"{\"type\":\"ping\"}\n"[..], b"{\"type\":\"transcript\",\"data\":{\"text\":\" \"}}\n"] {
+        now(async {
+            let (service, _questions) = service();
+            let mut peer = peer(&service).await;
+            let begun = Instant::now();
+            // The write fails when the service has hung up.
+            while peer.write_all(event).await.is_ok() {
+                if next(&mut peer).await.is_none() {
+                    break;
+                }
+                sleep(Duration::from_secs(5)).await;
+                assert!(begun.elapsed() < Duration::from_secs(70), "it is still served");
+            }
+            assert!(begun.elapsed() >= Duration::from_secs(60), "{:?}", begun.elapsed());
+        });
+    }
+}
+
+#[test]
 fn too_many_peers_are_told_so_and_the_others_are_served() {
     now(async {
         let (service, _questions) = service();
@@ -341,7 +361,7 @@ fn a_hub_that_takes_too_long_is_told_to_stop() {
     assert_eq!(body, json!({ "text": "hi", "addressed": true, "conversation": "den", "satellite": "den" }));
     // Before Home Assistant gives up, and nothing is done later.
     let end = desk.next_end().expect("an end");
-    assert!(end - now < Duration::from_secs(75) && request.expires_after == end - now);
+    assert!(end - now < Duration::from_secs(75) && request.until == end);
     desk.expire(end - Duration::from_millis(1));
     assert!(answered.try_recv().is_err(), "not yet");
     desk.expire(end);

@@ -29,19 +29,29 @@ pub(super) trait Controller: fmt::Debug + Send + Sync {
     /// Whether the network is there; if not why, and what to do.
     fn ready(&self) -> Result<(), String>;
 
-    /// Waits a little for a network that is just beginning to be there, and then tells as [`ready`](Self::ready).
-    fn begun(&self) -> Pending<'_, Result<(), String>> {
-        Box::pin(std::future::ready(self.ready()))
+    /// Whether all devices of the network have been known at least once; if not why. Until then the list of devices says
+    /// nothing: a lock may be missing in it.
+    fn complete(&self) -> Result<(), String> {
+        Ok(())
     }
 
     /// All devices as they were last known, in the order of their nodes.
     fn devices(&self) -> Vec<Snapshot>;
 
+    /// Asks the device with this id for its state if an earlier command left that unconfirmed. Takes a few seconds at most.
+    fn confirm<'a>(&'a self, _id: &'a str) -> Pending<'a, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
     /// Waits as long as it takes to look up what the controller knows.
     fn look_up(&self) -> Pending<'_, ()>;
 
     /// Sends a command that the device takes, and waits until it is known what became of it.
-    fn command<'a>(&'a self, device: &'a Snapshot, command: Command) -> Pending<'a, Result<Outcome, String>>;
+    fn command<'a>(
+        &'a self,
+        device: &'a Snapshot,
+        command: Command,
+    ) -> Pending<'a, Result<Outcome, CommandError>>;
 
     /// Asks a node for a sign of life, and returns how long it took; None if it does not answer.
     fn ping(&self, node: NodeId) -> Pending<'_, Result<Option<Duration>, String>>;
@@ -70,6 +80,35 @@ pub(super) enum Outcome {
     Moving(Snapshot),
     /// The device sleeps, and gets it when it wakes.
     Later,
+}
+
+/// Why a command did not succeed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CommandError {
+    /// For people.
+    pub(super) words: String,
+    /// Whether the device may have done it all the same.
+    pub(super) is_unknown: bool,
+}
+
+impl CommandError {
+    /// The command was sent, and the device may have done it.
+    pub(super) const fn unknown(words: String) -> Self {
+        Self { words, is_unknown: true }
+    }
+}
+
+/// Nothing was done.
+impl From<String> for CommandError {
+    fn from(words: String) -> Self {
+        Self { words, is_unknown: false }
+    }
+}
+
+/// Two sentences in a row. The first may lack its full stop.
+pub(super) fn sentences(first: &str, second: &str) -> String {
+    let stop = if first.ends_with(['.', '?', '!']) { "" } else { "." };
+    format!("{first}{stop} {second}")
 }
 
 /// What changed.

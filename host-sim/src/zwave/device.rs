@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::press::{Buttons, Press};
-use super::snapshot::{Barrier, Class, Climate, Presence, Reading, Snapshot, Status};
+use super::snapshot::{Barrier, Class, Climate, LastCommand, Presence, Reading, Snapshot, Status};
 
 /// The number of a node in a Z-Wave network: 1 to 232, and more with Long Range.
 pub type NodeId = u16;
@@ -66,8 +66,10 @@ pub enum DeviceState {
     Temperature(f64),
     /// Sees movement or not.
     Motion(bool),
-    /// A door or window is open or not.
+    /// A door sensor: whether the door is open.
     Contact(bool),
+    /// A window sensor: whether the window is open.
+    Window(bool),
     /// A scene controller: nothing but buttons.
     Button(Buttons),
 }
@@ -206,6 +208,7 @@ impl DeviceState {
             Self::Lock(locked) => Some(Self::Lock(!locked)),
             Self::Motion(seen) => Some(Self::Motion(!seen)),
             Self::Contact(open) => Some(Self::Contact(!open)),
+            Self::Window(open) => Some(Self::Window(!open)),
             Self::Cover(position) => Some(Self::Cover(if position == 0 { FULL } else { 0 })),
             Self::Garage(open) => Some(Self::Garage(!open)),
             Self::Button(_) => self.pressed_button(1, Press::Single),
@@ -253,6 +256,7 @@ impl DeviceState {
             Self::Temperature(celsius) => (Status::Sensor, vec![temperature(celsius)]),
             Self::Motion(seen) => (Status::Binary { class: Class::Motion, is_active: Some(seen) }, vec![]),
             Self::Contact(open) => (Status::Binary { class: Class::Contact, is_active: Some(open) }, vec![]),
+            Self::Window(open) => (Status::Binary { class: Class::Window, is_active: Some(open) }, vec![]),
             Self::Button(_) => (Status::Button, vec![]),
         };
         let buttons = if let Self::Button(buttons) = *self { Some(buttons) } else { None };
@@ -267,6 +271,7 @@ impl DeviceState {
             battery: None,
             presence: Presence::Awake,
             changed: None,
+            last_command: LastCommand::Settled,
         }
     }
 }

@@ -9,7 +9,8 @@ use super::faults::Faults;
 use super::plans::Plans;
 use super::record::Record;
 use super::run::Toolbox;
-use super::wire;
+use super::snapshot::Snapshot;
+use super::{resource, wire};
 
 /// Room on the line to a hub in the same process.
 const LINE: usize = 64 * 1024;
@@ -31,6 +32,22 @@ impl Gateway {
 
     pub(super) fn toolbox(&self) -> Toolbox<'_> {
         Toolbox { controller: &self.controller, plans: &self.plans }
+    }
+
+    /// The resource with this URI as JSON; `devices` are all there are.
+    pub(super) fn resource(&self, uri: &str, devices: &[Snapshot]) -> Option<String> {
+        let id = uri.strip_prefix(resource::PREFIX)?;
+        let plans = &*self.plans;
+        let Plans { groups, scenes } = plans;
+        if let Some(device) = devices.iter().find(|device| device.id == id) {
+            return Some(resource::device(device, devices, plans));
+        }
+        let is_it = |other: &String| other == id;
+        if let Some(index) = resource::group_ids(groups).iter().position(is_it) {
+            return Some(resource::group(&groups[index], id, devices, plans));
+        }
+        let index = resource::scene_ids(scenes).iter().position(is_it)?;
+        Some(resource::scene(&scenes[index], id))
     }
 
     /// Serves MCP on a stream, one JSON-RPC message a line, until its far end closes it or a fault does. A client

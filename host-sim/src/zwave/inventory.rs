@@ -66,7 +66,9 @@ const SCENES: [BuiltIn; 4] = [
 
 /// The devices of a new home, by node. Node 1 is the controller itself.
 pub(super) fn devices() -> Vec<Device> {
-    use DeviceState::{Button, Contact, Cover, Dimmer, Lock, Motion, Siren, Switch, Temperature, Thermostat};
+    use DeviceState::{
+        Button, Contact, Cover, Dimmer, Lock, Motion, Siren, Switch, Temperature, Thermostat, Window,
+    };
     let off = Dimmer { level: 0, last: FULL };
     let thermostat = Thermostat { mode: Mode::Heat, setpoint: 20.5, temperature: 20.0 };
     let buttons = Buttons { count: Some(4), presses: 0, last: None };
@@ -75,7 +77,7 @@ pub(super) fn devices() -> Vec<Device> {
         powered(3, "Ceiling Lamp", "Living Room", off),
         powered(4, "Floor Lamp", "Living Room", Switch(true)),
         powered(5, "Living Room Thermostat", "Living Room", thermostat),
-        on_battery(6, "Living Room Window", "Living Room", Contact(false), 88),
+        on_battery(6, "Living Room Window", "Living Room", Window(false), 88),
         powered(7, "Kitchen Light", "Kitchen", Switch(false)),
         powered(8, "Coffee Machine", "Kitchen", Switch(false)),
         on_battery(9, "Kitchen Temperature", "Kitchen", Temperature(21.4), 64),

@@ -5,6 +5,7 @@
 //! schemas; and the wire to the hub, on which [`Faults`] happen. [`Gateway`] is all of it, and [`Home`] is a gateway with
 //! the simulated controller. What reaches the controller is in its [`Record`].
 
+mod address;
 mod arguments;
 mod controller;
 mod device;

@@ -31,6 +31,16 @@ impl Spelling {
     pub(super) fn is_called(&self, wanted: &str) -> bool {
         plain(&self.name) == plain(wanted)
     }
+
+    /// Whether a text fits it as a whole: its name or what else fits it, in any case and in any order of words.
+    pub(super) fn fits(&self, wanted: &str) -> bool {
+        let said = plain(wanted);
+        let is_same = |name: &String| {
+            let name = plain(name);
+            name == said || (!said.is_empty() && words(&name) == words(&said))
+        };
+        self.name == wanted.trim() || is_same(&self.name) || self.others.iter().any(is_same)
+    }
 }
 
 /// Why nothing was found.
@@ -108,8 +118,12 @@ fn plain(name: &str) -> String {
     let lower = name.to_lowercase();
     let words = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     let bare: Vec<&str> = words.clone().filter(|word| !FILLERS.contains(word)).collect();
-    // "The A" is a name, too.
-    if bare.is_empty() { words.collect::<Vec<_>>().join(" ") } else { bare.join(" ") }
+    if !bare.is_empty() {
+        return bare.join(" ");
+    }
+    // "The A" is a name, too, and so is "🚗".
+    let words: Vec<&str> = words.collect();
+    if words.is_empty() { lower.trim().into() } else { words.join(" ") }
 }
 
 /// At most three of `names` that are similar to `wanted`, the best first.

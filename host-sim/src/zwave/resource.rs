@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::address::{declared, declared_group, find};
 use super::device::{Command, FULL};
-use super::plans::{Group, Scene};
-use super::run::{Named, find, named, unique_name};
-use super::snapshot::{Climate, Presence, Snapshot, Status};
+use super::plans::{Group, Plans, Scene};
+use super::snapshot::{Climate, LastCommand, Presence, Snapshot, Status};
 
 /// The URI of a device, group or scene is its id after this.
 pub(super) const PREFIX: &str = "home://devices/";
@@ -33,7 +33,10 @@ pub(super) fn scene_ids(scenes: &[Scene]) -> Vec<String> {
     ids("scene", scenes.iter().map(|scene| scene.name.as_str()))
 }
 
-/// Ids from the words of names; names that differ in nothing that an id can have are numbered.
+/// How many bytes an id may have: a hub cannot keep a longer one.
+const ID: usize = 32;
+
+/// Ids from the words of names, cut to [`ID`] bytes. Names that would have the same id are numbered.
 fn ids<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for name in names {
@@ -41,19 +44,18 @@ fn ids<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
         let words =
             lower.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
         let id = format!("{kind}-{}", words.collect::<Vec<_>>().join("-"));
-        let numbered = (2..).map(|number| format!("{id}-{number}"));
-        let free = std::iter::once(id.clone()).chain(numbered).find(|id| !ids.contains(id));
+        let cut = |end: &str| format!("{}{end}", &id[..id.len().min(ID - end.len())]);
+        let numbered = (2..).map(|number| cut(&format!("-{number}")));
+        let free = std::iter::once(cut("")).chain(numbered).find(|id| !ids.contains(id));
         ids.extend(free);
     }
     ids
 }
 
-/// A group as JSON, with the devices that it has now; `devices` and `groups` are all there are.
-pub(super) fn group(group: &Group, id: &str, devices: &[Snapshot], groups: &[Group]) -> String {
-    let members: Vec<_> = group.devices.iter().filter_map(|name| find(name, devices).ok()).collect();
-    // A device of the same name would be meant.
-    let is_it = matches!(named(&group.name, devices, groups), Ok(Named::Group(found)) if found == group);
-    let actions = group_actions(&members, if is_it { &group.name } else { id });
+/// A group as JSON, with the devices that it has now; `devices` and `plans` are all there are.
+pub(super) fn group(group: &Group, id: &str, devices: &[Snapshot], plans: &Plans) -> String {
+    let members: Vec<_> = group.devices.iter().filter_map(|name| find(name, devices, plans).ok()).collect();
+    let actions = group_actions(&members, &declared_group(group, id, devices, plans));
     let mut ids: Vec<&str> = members.iter().map(|device| device.id.as_str()).collect();
     loop {
         let mut about = vec![
@@ -80,7 +82,7 @@ fn group_actions(members: &[&Snapshot], name: &str) -> Map<String, Value> {
     let is_any = |is_so: &dyn Fn(&Status) -> bool| members.iter().any(|device| is_so(&device.status));
     let is_offered = |command: Command| {
         let is_taken = members.is_empty() || is_any(&|status| status.takes(command).is_ok());
-        is_taken && !is_any(&|status| status.needs_its_name(command).is_some())
+        is_taken && !is_any(&|status| status.guarded_effect(command).is_some())
     };
     let are_covers = !members.is_empty() && !is_any(&|status| !matches!(status, Status::Cover { .. }));
     let offered = if are_covers {
@@ -117,8 +119,8 @@ fn text(members: &[(&str, Value)]) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// A device as JSON; `devices` and `groups` are all there are, for names that two of them share.
-pub(super) fn device(device: &Snapshot, devices: &[Snapshot], groups: &[Group]) -> String {
+/// A device as JSON; `devices` and `plans` are all there are, for names that two of them share.
+pub(super) fn device(device: &Snapshot, devices: &[Snapshot], plans: &Plans) -> String {
     let Snapshot { id, name, room, battery, presence, changed, buttons, .. } = device;
     let mut about = Vec::new();
     let mut put = |key: &'static str, value: Value| about.push((key, value));
@@ -131,6 +133,12 @@ pub(super) fn device(device: &Snapshot, devices: &[Snapshot], groups: &[Group]) 
     put("available", matches!(presence, Presence::Awake | Presence::Asleep).into());
     if *presence == Presence::Asleep {
         put("asleep", true.into());
+    }
+    match device.last_command {
+        LastCommand::Settled => {}
+        LastCommand::Unconfirmed => put("unconfirmed", true.into()),
+        LastCommand::Pending => put("pending", true.into()),
+        LastCommand::Lost => put("lost", true.into()),
     }
     put("state", device.state().into());
     let units = device.units();
@@ -146,7 +154,7 @@ pub(super) fn device(device: &Snapshot, devices: &[Snapshot], groups: &[Group]) 
     if let Some(time) = changed.and_then(|seconds| Timestamp::from_second(seconds).ok()) {
         put("changed", time.to_string().into());
     }
-    let actions = actions(device, &unique_name(device, devices, groups));
+    let actions = actions(device, &declared(device, devices, plans));
     if !actions.is_empty() {
         put("actions", actions.into());
     }
@@ -194,14 +202,14 @@ fn actions(device: &Snapshot, name: &str) -> Map<String, Value> {
                 put(action, call("lock_door", json!({ "deviceName": name, "action": action })));
             }
         }
-        Status::Climate(Climate { modes, setpoint, bounds, .. }) => {
+        Status::Climate(Climate { modes, bounds, .. }) => {
             let set = || call("set_thermostat", json!({ "deviceName": name }));
             if !modes.is_empty() {
                 let words: Vec<_> = modes.iter().map(|mode| mode.word()).collect();
                 put("mode", with(set(), json!({ "argument": "mode", "type": "string", "enum": words })));
             }
-            if setpoint.is_some() {
-                let (least, most) = *bounds;
+            let (least, most) = *bounds;
+            if least < most {
                 let value =
                     json!({ "argument": "setpoint", "type": "number", "minimum": least, "maximum": most });
                 put("setpoint", with(set(), value));
@@ -239,4 +247,31 @@ fn call(tool: &str, arguments: Value) -> Value {
 fn with(mut call: Value, value: Value) -> Value {
     call["value"] = value;
     call
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{ID, ids};
+
+    #[test]
+    fn ids_fit_into_a_hub_and_are_unique() {
+        assert_eq!(ID, hub_core::limits::DEVICE_ID);
+        let long = "Good Night With All The Lights Off";
+        let names = ["Good Night", "good night!", long, "Good Night With All The Lights On", "🌙", "☀"];
+        let expected = [
+            "scene-good-night",
+            "scene-good-night-2",
+            "scene-good-night-with-all-the-li",
+            "scene-good-night-with-all-the--2",
+            "scene-",
+            "scene--2",
+        ];
+        assert_eq!(ids("scene", names.into_iter()), expected);
+        let names: Vec<_> = (0..64).map(|number| format!("{}{number}", "x".repeat(40))).collect();
+        let ids = ids("group", names.iter().map(String::as_str));
+        assert!(ids.iter().all(|id| id.len() <= ID), "{ids:?}");
+        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 64);
+    }
 }

@@ -7,11 +7,11 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::controller::{Controller, Outcome};
+use super::address::{Named, declared, find, full_name, members, named};
+use super::controller::{CommandError, Controller, Outcome, sentences};
 use super::device::{Command, Mode, NodeId};
 use super::names::{self, Spelling};
-use super::plans::{Group, Plans};
-use super::resource::group_ids;
+use super::plans::Plans;
 use super::snapshot::{Presence, Snapshot};
 
 /// The result of a tool: words for a person, and where it helps, data.
@@ -31,31 +31,47 @@ pub(super) struct Toolbox<'a> {
 impl Toolbox<'_> {
     /// Runs a tool with arguments that fit its schema. Dropping the future cancels it: a device that has not been
     /// reached by then stays as it is. None if there is no such tool; an error is for people to read.
-    pub(super) async fn run(&self, tool: &str, arguments: &JsonObject) -> Option<Result<Answer, String>> {
+    ///
+    /// Nothing waits for the network: a call that arrives before it is up fails, and is never carried out later.
+    pub(super) async fn run(
+        &self,
+        tool: &str,
+        arguments: &JsonObject,
+    ) -> Option<Result<Answer, CommandError>> {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
         // A whole number may come as 5.0.
         let whole = |name: &str| arguments.get(name).and_then(Value::as_f64).map(|number| number as NodeId);
         let small = |name: &str| whole(name).map(|number| number.min(255) as u8);
-        if tool != "list_scenes"
-            && let Err(why) = self.controller.begun().await
-        {
-            return Some(Err(why));
+        let changes = ["control_zwave_device", "set_thermostat", "lock_door", "activate_scene"];
+        let is_change = changes.contains(&tool);
+        // A name may mean another device as long as not all are known.
+        let is_possible = match is_change {
+            true => self.controller.ready().and_then(|()| self.controller.complete()),
+            false if tool == "list_scenes" => Ok(()),
+            false => self.controller.ready(),
+        };
+        if let Err(why) = is_possible {
+            let words = if is_change { sentences(&why, "Nothing was done") } else { why };
+            return Some(Err(words.into()));
         }
         Some(match tool {
             "control_zwave_device" => {
                 let action = text("action").unwrap_or_default();
                 match Command::parse(action, small("level"), text("color")) {
                     Ok(command) => self.control(text("deviceName").unwrap_or_default(), command).await,
-                    Err(error) => Err(error),
+                    Err(error) => Err(error.into()),
                 }
             }
-            "list_devices" => self.list(text("room"), text("kind")).await,
-            "get_device_status" => self.status(text("deviceName").unwrap_or_default()).await,
+            "list_devices" => self.list(text("room"), text("kind")).await.map_err(Into::into),
+            "get_device_status" => {
+                self.status(text("deviceName").unwrap_or_default()).await.map_err(Into::into)
+            }
             "set_thermostat" => {
                 let (mode, setpoint) = (text("mode").and_then(Mode::parse), arguments.get("setpoint"));
                 let setpoint = setpoint.and_then(Value::as_f64);
                 if mode.is_none() && setpoint.is_none() {
-                    return Some(Err("set_thermostat needs a 'mode', a 'setpoint', or both".into()));
+                    let words = "set_thermostat needs a 'mode', a 'setpoint', or both";
+                    return Some(Err(words.to_owned().into()));
                 }
                 let command = Command::Climate(mode, setpoint);
                 self.command_one(text("deviceName"), "thermostat", command).await
@@ -64,45 +80,91 @@ impl Toolbox<'_> {
                 let command = Command::Lock(text("action") == Some("lock"));
                 self.command_one(text("deviceName"), "lock", command).await
             }
-            "list_scenes" => self.list_scenes().await,
+            "list_scenes" => self.list_scenes().await.map_err(Into::into),
             "activate_scene" => self.activate(text("sceneName").unwrap_or_default()).await,
-            "get_battery_levels" => self.batteries(small("below")).await,
-            "ping_node" => self.ping(whole("nodeId").unwrap_or_default()).await,
+            "get_battery_levels" => self.batteries(small("below")).await.map_err(Into::into),
+            "ping_node" => self.ping(whole("nodeId").unwrap_or_default()).await.map_err(Into::into),
             _ => return None,
         })
     }
 
-    async fn control(&self, name: &str, command: Command) -> Result<Answer, String> {
+    async fn control(&self, name: &str, command: Command) -> Result<Answer, CommandError> {
         let devices = self.controller.devices();
-        match named(name, &devices, &self.plans.groups)? {
-            Named::Device(device) => self.command(device, command).await,
+        match named(name, &devices, self.plans)? {
+            Named::Device(device) => {
+                self.check_address(device, command, Some(name), &devices)?;
+                self.command(device, command).await
+            }
             Named::Group(group) => {
-                let members = members(group, &devices)?;
+                let members = members(group, &devices, self.plans)?;
                 let pairs: Vec<_> = members.into_iter().map(|device| (device, command)).collect();
-                check(&pairs, &format!("the group {}", group.name))?;
+                self.check_together(&pairs, &format!("the group {}", group.name), &devices)?;
                 self.command_all(pairs).await.map_err(|(error, _)| error)
             }
         }
     }
 
     /// Sends a command to the device with this name, or to the only one of its kind.
-    async fn command_one(&self, name: Option<&str>, kind: &str, command: Command) -> Result<Answer, String> {
+    async fn command_one(
+        &self,
+        name: Option<&str>,
+        kind: &str,
+        command: Command,
+    ) -> Result<Answer, CommandError> {
         let devices = self.controller.devices();
         let device = match name {
-            Some(name) => find(name, &devices)?,
+            Some(name) => find(name, &devices, self.plans)?,
             None => {
                 let mut those = devices.iter().filter(|device| device.kind() == kind);
                 match (those.next(), those.next()) {
                     (Some(device), None) => device,
-                    (None, _) => return Err(format!("There is no {kind}")),
-                    _ => return Err(format!("There is more than one {kind}; say which in 'deviceName'")),
+                    (None, _) => return Err(format!("There is no {kind}").into()),
+                    _ => {
+                        return Err(
+                            format!("There is more than one {kind}; say which in 'deviceName'").into()
+                        );
+                    }
                 }
             }
         };
+        self.check_address(device, command, name, &devices)?;
         self.command(device, command).await
     }
 
-    async fn command(&self, device: &Snapshot, command: Command) -> Result<Answer, String> {
+    /// Refuses a guarded command unless the caller used exactly the value that the device declares.
+    fn check_address(
+        &self,
+        device: &Snapshot,
+        command: Command,
+        said: Option<&str>,
+        devices: &[Snapshot],
+    ) -> Result<(), String> {
+        device.status.takes(command).map_err(|why| format!("{} {why}", device.name))?;
+        let Some(effect) = device.status.guarded_effect(command) else { return Ok(()) };
+        let exact = declared(device, devices, self.plans);
+        if said == Some(exact.as_str()) { Ok(()) } else { Err(needs_exact(device, effect, &exact)) }
+    }
+
+    /// Refuses guarded commands in a group or scene, `place`, before any of its commands is sent.
+    fn check_together(
+        &self,
+        pairs: &[(&Snapshot, Command)],
+        place: &str,
+        devices: &[Snapshot],
+    ) -> Result<(), String> {
+        let mut refused = pairs
+            .iter()
+            .filter_map(|(device, command)| Some((*device, device.status.guarded_effect(*command)?)));
+        match refused.next() {
+            Some((device, effect)) => {
+                let exact = declared(device, devices, self.plans);
+                Err(format!("{} is in {place}; {}", device.name, needs_exact(device, effect, &exact)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    async fn command(&self, device: &Snapshot, command: Command) -> Result<Answer, CommandError> {
         let name = &device.name;
         device.status.takes(command).map_err(|why| format!("{name} {why}"))?;
         Ok(match self.controller.command(device, command).await? {
@@ -122,7 +184,7 @@ impl Toolbox<'_> {
     }
 
     /// Sends commands to several devices at once. If any fails, the error says which, and whether all did.
-    async fn command_all(&self, pairs: Vec<(&Snapshot, Command)>) -> Result<Answer, (String, bool)> {
+    async fn command_all(&self, pairs: Vec<(&Snapshot, Command)>) -> Result<Answer, (CommandError, bool)> {
         let mut running = JoinSet::new();
         for (index, (device, command)) in pairs.iter().enumerate() {
             let (controller, plans) = (self.controller.clone(), Plans::default());
@@ -135,13 +197,17 @@ impl Toolbox<'_> {
         let mut ended = running.join_all().await;
         ended.sort_by_key(|(index, _)| *index);
         let (mut done, mut failed, mut data) = (Vec::new(), Vec::new(), Vec::new());
+        let mut is_unknown = false;
         for (_, outcome) in ended {
             match outcome {
                 Ok(answer) => {
                     done.push(answer.words);
                     data.extend(answer.data);
                 }
-                Err(words) => failed.push(words),
+                Err(error) => {
+                    is_unknown |= error.is_unknown;
+                    failed.push(error.words);
+                }
             }
         }
         if failed.is_empty() {
@@ -149,7 +215,7 @@ impl Toolbox<'_> {
         }
         let is_none_done = done.is_empty();
         failed.extend(done);
-        Err((failed.join("\n"), is_none_done))
+        Err((CommandError { words: failed.join("\n"), is_unknown }, is_none_done))
     }
 
     async fn list(&self, room: Option<&str>, kind: Option<&str>) -> Result<Answer, String> {
@@ -180,7 +246,7 @@ impl Toolbox<'_> {
 
     async fn status(&self, name: &str) -> Result<Answer, String> {
         let devices = self.controller.devices();
-        let device = find(name, &devices)?;
+        let device = find(name, &devices, self.plans)?;
         self.controller.look_up().await;
         let mut words = device.to_string();
         if let Some(percent) = device.battery {
@@ -201,26 +267,30 @@ impl Toolbox<'_> {
         Ok(Answer { words, data: Some(json!({ "scenes": names })) })
     }
 
-    async fn activate(&self, name: &str) -> Result<Answer, String> {
+    async fn activate(&self, name: &str) -> Result<Answer, CommandError> {
         let scenes = &self.plans.scenes;
         let spellings: Vec<_> = scenes.iter().map(|scene| Spelling::plain(&scene.name)).collect();
         let scene = &scenes[find_plain(name, &spellings, "Scene", "list_scenes")?];
         let devices = self.controller.devices();
         let mut pairs = Vec::new();
         for (name, command) in &scene.steps {
-            let named = named(name, &devices, &self.plans.groups);
+            let named = named(name, &devices, self.plans);
             match named.map_err(|error| format!("In the scene {}: {error}", scene.name))? {
                 Named::Device(device) => pairs.push((device, *command)),
                 Named::Group(group) => {
-                    pairs.extend(members(group, &devices)?.into_iter().map(|device| (device, *command)));
+                    pairs.extend(
+                        members(group, &devices, self.plans)?.into_iter().map(|device| (device, *command)),
+                    );
                 }
             }
         }
-        check(&pairs, &format!("the scene {}", scene.name))?;
+        self.check_together(&pairs, &format!("the scene {}", scene.name), &devices)?;
         match self.command_all(pairs).await {
             Ok(_) => Ok(Answer { words: format!("{} is set: {}", scene.name, scene.about), data: None }),
-            Err((words, true)) => Err(format!("{} was not set:\n{words}", scene.name)),
-            Err((words, false)) => Err(format!("{} was set only in part:\n{words}", scene.name)),
+            Err((CommandError { words, is_unknown }, is_none_done)) => {
+                let extent = if is_none_done { "was not set" } else { "was set only in part" };
+                Err(CommandError { words: format!("{} {extent}:\n{words}", scene.name), is_unknown })
+            }
         }
     }
 
@@ -261,108 +331,10 @@ impl Toolbox<'_> {
     }
 }
 
-/// Refuses commands that a device takes only by its own name, before any of them is sent. They are together in `place`.
-fn check(pairs: &[(&Snapshot, Command)], place: &str) -> Result<(), String> {
-    let mut refused =
-        pairs.iter().filter_map(|(device, command)| Some((device, device.status.needs_its_name(*command)?)));
-    match refused.next() {
-        Some((device, why)) => Err(format!("{} is in {place}; {why}. Nothing was done", device.name)),
-        None => Ok(()),
-    }
-}
-
-/// What a name stands for.
-#[derive(Debug)]
-pub(super) enum Named<'a> {
-    Device(&'a Snapshot),
-    Group(&'a Group),
-}
-
-/// The device or group with this id or name, or a question or an error that suggests others. A group by its own name comes
-/// before a device that the name merely fits: what a hub takes for the group must not drive a device.
-pub(super) fn named<'a>(
-    name: &str,
-    devices: &'a [Snapshot],
-    groups: &'a [Group],
-) -> Result<Named<'a>, String> {
-    if let Some(index) = group_ids(groups).iter().position(|id| id == name.trim()) {
-        return Ok(Named::Group(&groups[index]));
-    }
-    let is_device = |device: &Snapshot| device.id == name.trim() || spelling(device).is_called(name);
-    let spellings: Vec<_> = groups.iter().map(|group| Spelling::plain(&group.name)).collect();
-    match (find(name, devices), names::find(name, &spellings)) {
-        (Ok(device), Ok(index)) if spellings[index].is_called(name) && !is_device(device) => {
-            Ok(Named::Group(&groups[index]))
-        }
-        (Ok(device), _) => Ok(Named::Device(device)),
-        (Err(_), Ok(index)) => Ok(Named::Group(&groups[index])),
-        (Err(error), Err(_)) => Err(error),
-    }
-}
-
-/// The devices of a group. The error says which is not found.
-fn members<'a>(group: &Group, devices: &'a [Snapshot]) -> Result<Vec<&'a Snapshot>, String> {
-    let members = group.devices.iter().map(|device| find(device, devices)).collect::<Result<_, _>>();
-    members.map_err(|error| format!("In the group {}: {error}", group.name))
-}
-
-/// The device with this id or name, or a question or an error that suggests others.
-pub(super) fn find<'a>(name: &str, devices: &'a [Snapshot]) -> Result<&'a Snapshot, String> {
-    let wanted = name.trim();
-    if let Some(device) = devices.iter().find(|device| device.id == wanted) {
-        return Ok(device);
-    }
-    let spellings: Vec<_> = devices.iter().map(spelling).collect();
-    let index = names::find(name, &spellings);
-    let full = |index: usize| full_name(&devices[index], devices);
-    index.map(|index| &devices[index]).map_err(|lost| lost.words(name, full, "Device", "list_devices"))
-}
-
-fn spelling(device: &Snapshot) -> Spelling {
-    let Snapshot { id, name, room, .. } = device;
-    let mut others = vec![format!("{name} {id}")];
-    if !room.is_empty() {
-        others.extend([format!("{room} {name}"), format!("{name} {room}")]);
-    }
-    Spelling { name: name.clone(), others }
-}
-
-/// Its name, and what tells it apart from others of the same name.
-fn full_name(device: &Snapshot, devices: &[Snapshot]) -> String {
-    let Snapshot { id, name, room, .. } = device;
-    match twins(device, devices) {
-        Twins::None => name.clone(),
-        Twins::Elsewhere => format!("{name} ({room})"),
-        Twins::Here => format!("{name} ({id})"),
-    }
-}
-
-/// Other devices of the same name.
-enum Twins {
-    None,
-    /// All of them are in other rooms.
-    Elsewhere,
-    Here,
-}
-
-fn twins(device: &Snapshot, devices: &[Snapshot]) -> Twins {
-    let is_twin =
-        |other: &&Snapshot| other.id != device.id && other.name.to_lowercase() == device.name.to_lowercase();
-    let is_here = |other: &Snapshot| other.room.to_lowercase() == device.room.to_lowercase();
-    match devices.iter().filter(is_twin).map(is_here).reduce(|one, other| one || other) {
-        None => Twins::None,
-        Some(false) if !device.room.is_empty() => Twins::Elsewhere,
-        Some(_) => Twins::Here,
-    }
-}
-
-/// A name that no other device or group answers to: its own, or with its room, or its id.
-pub(super) fn unique_name(device: &Snapshot, devices: &[Snapshot], groups: &[Group]) -> String {
-    let Snapshot { id, name, room, .. } = device;
-    let spellings = [name.clone(), format!("{name} ({room})")];
-    let is_it =
-        |name: &String| matches!(named(name, devices, groups), Ok(Named::Device(found)) if found.id == *id);
-    spellings.into_iter().find(is_it).unwrap_or_else(|| id.clone())
+/// Why a guarded command was refused. The value is quoted as in JSON, so that every character of it can be seen.
+fn needs_exact(device: &Snapshot, effect: &str, exact: &str) -> String {
+    let exact = Value::from(exact);
+    format!("{} {effect} only when 'deviceName' is exactly {exact}. Nothing was done", device.name)
 }
 
 fn find_room(wanted: &str, devices: &[Snapshot]) -> Result<String, String> {

@@ -1,5 +1,8 @@
 //! The MCP server in front of the home.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
     Implementation, JsonObject, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
@@ -8,14 +11,21 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{Instant, sleep};
 
+use super::controller::sentences;
 use super::gateway::Gateway;
 use super::plans::Plans;
 use super::record::Fate;
+use super::snapshot::Snapshot;
 use super::updates::{self, Watched};
 use super::{arguments, resource, tools};
+
+/// How long `resources/list` waits for a complete list, and how often it looks. A hub waits longer for an answer.
+const LIST_WAIT: Duration = Duration::from_secs(5);
+const LIST_POLL: Duration = Duration::from_millis(50);
 
 /// Serves one MCP session, from its `initialize` on, until the stream ends. Dropping the future ends it with all
 /// that it is working on.
@@ -24,7 +34,8 @@ pub(super) async fn serve(gateway: Gateway, stream: impl AsyncRead + AsyncWrite 
     let changes = gateway.controller.changes();
     let tools = tools::all(gateway.controller.bounds());
     let watched = Watched::default();
-    match ServiceExt::serve(Server { gateway, tools, watched: watched.clone() }, stream).await {
+    let server = Server { gateway: gateway.clone(), tools, watched: watched.clone() };
+    match ServiceExt::serve(server, stream).await {
         Ok(running) => {
             let peer = running.peer().clone();
             tokio::select! {
@@ -32,7 +43,7 @@ pub(super) async fn serve(gateway: Gateway, stream: impl AsyncRead + AsyncWrite 
                     Ok(why) => log::debug!("zwave: the session is over: {why:?}"),
                     Err(error) => log::error!("zwave: the session broke: {error}"),
                 },
-                () = updates::forward(changes, peer, watched) => {}
+                () = updates::forward(changes, peer, watched, gateway) => {}
             }
         }
         Err(error) => log::debug!("zwave: no handshake: {error}"),
@@ -56,42 +67,81 @@ impl Server {
                 result.structured_content = answer.data;
                 Ok(result)
             }
-            Some(Err(words)) => Ok(CallToolResult::error(vec![ContentBlock::text(words)])),
+            Some(Err(error)) => {
+                let mut result = CallToolResult::error(vec![ContentBlock::text(error.words)]);
+                result.structured_content = error.is_unknown.then(|| json!({ "outcome": "unknown" }));
+                Ok(result)
+            }
             None => Err(ErrorData::internal_error(format!("{} is not implemented", tool.name), None)),
         }
     }
 
-    /// The id and name of each resource: devices, then groups, then scenes.
+    /// Waits a little until all devices are known. A list that is not complete is never told: a hub would take it for the
+    /// whole home, and what is missing in it for harmless.
+    async fn complete(&self) -> Result<(), ErrorData> {
+        let until = Instant::now() + LIST_WAIT;
+        loop {
+            match self.gateway.controller.complete() {
+                Ok(()) => return Ok(()),
+                Err(why) if Instant::now() >= until => {
+                    return Err(ErrorData::internal_error(
+                        sentences(&why, "Ask for the list again later"),
+                        None,
+                    ));
+                }
+                Err(_) => sleep(LIST_POLL).await,
+            }
+        }
+    }
+
+    /// The resource with this URI as JSON.
+    fn resource(&self, uri: &str) -> Result<String, ErrorData> {
+        let devices = self.gateway.controller.devices();
+        self.gateway.resource(uri, &devices).ok_or_else(|| self.no_resource(uri))
+    }
+
+    fn no_resource(&self, uri: &str) -> ErrorData {
+        let uri: String = uri.chars().take(128).collect();
+        match self.gateway.controller.complete() {
+            Ok(()) => {
+                let words = format!("There is no resource '{uri}'; resources/list has all");
+                ErrorData::resource_not_found(words, None)
+            }
+            Err(why) => {
+                ErrorData::internal_error(sentences(&why, &format!("Ask for '{uri}' again later")), None)
+            }
+        }
+    }
+
+    /// The id and name of each resource. Guarded devices come first, then groups and scenes, then all other devices: a hub
+    /// that has room for the beginning of the list only must not miss a lock.
     fn resources(&self) -> Vec<(String, String)> {
         let Plans { groups, scenes } = &*self.gateway.plans;
-        let devices = self.gateway.controller.devices().into_iter().map(|device| (device.id, device.name));
+        let devices = self.gateway.controller.devices();
+        let (guarded, others): (Vec<_>, Vec<_>) =
+            devices.into_iter().partition(|device| device.status.is_guarded());
+        let named = |device: Snapshot| (device.id, device.name);
         let names = groups.iter().map(|group| group.name.clone());
         let groups = resource::group_ids(groups).into_iter().zip(names);
         let names = scenes.iter().map(|scene| scene.name.clone());
         let scenes = resource::scene_ids(scenes).into_iter().zip(names);
-        devices.chain(groups).chain(scenes).collect()
-    }
-
-    /// The resource with this URI as JSON.
-    fn resource(&self, uri: &str) -> Option<String> {
-        let id = uri.strip_prefix(resource::PREFIX)?;
-        let Plans { groups, scenes } = &*self.gateway.plans;
-        let devices = self.gateway.controller.devices();
-        if let Some(device) = devices.iter().find(|device| device.id == id) {
-            return Some(resource::device(device, &devices, groups));
-        }
-        let is_it = |other: &String| other == id;
-        if let Some(index) = resource::group_ids(groups).iter().position(is_it) {
-            return Some(resource::group(&groups[index], id, &devices, groups));
-        }
-        let index = resource::scene_ids(scenes).iter().position(is_it)?;
-        Some(resource::scene(&scenes[index], id))
+        let guarded = guarded.into_iter().map(named);
+        guarded.chain(groups).chain(scenes).chain(others.into_iter().map(named)).collect()
     }
 }
 
-fn no_resource(uri: &str) -> ErrorData {
-    let uri: String = uri.chars().take(128).collect();
-    ErrorData::resource_not_found(format!("There is no resource '{uri}'; resources/list has all"), None)
+/// A number that is another one when the order or the ids of the list are others. A cursor carries it: the pages of two
+/// different lists do not make one.
+fn version(all: &[(String, String)]) -> u32 {
+    let mut hasher = DefaultHasher::new();
+    all.iter().for_each(|(id, _)| id.hash(&mut hasher));
+    hasher.finish() as u32
+}
+
+/// Where the page of a cursor begins; None if it is no cursor of this version of the list.
+fn parse_cursor(cursor: &str, version: u32) -> Option<usize> {
+    let (of, start) = cursor.split_once('-')?;
+    (u32::from_str_radix(of, 16) == Ok(version)).then(|| start.parse().ok())?
 }
 
 impl ServerHandler for Server {
@@ -112,19 +162,22 @@ impl ServerHandler for Server {
         Ok(ListToolsResult::with_all_items(self.tools.clone()))
     }
 
-    /// A page of [`PAGE`](resource::PAGE); the cursor is the id of the last one before it.
+    /// A page of [`PAGE`](resource::PAGE).
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        self.complete().await?;
         let all = self.resources();
+        let version = version(&all);
         let start = match request.and_then(|request| request.cursor) {
             None => 0,
-            Some(last) => {
-                let index = all.iter().position(|(id, _)| *id == *last);
-                let unknown = "The list has changed since this cursor; begin without one";
-                1 + index.ok_or_else(|| ErrorData::invalid_params(unknown, None))?
+            Some(cursor) => {
+                parse_cursor(&cursor, version).filter(|start| *start < all.len()).ok_or_else(|| {
+                    let unknown = "The list has changed since this cursor; begin without one";
+                    ErrorData::invalid_params(unknown, None)
+                })?
             }
         };
         let rest = &all[start..];
@@ -134,7 +187,7 @@ impl ServerHandler for Server {
         };
         let mut result = ListResourcesResult::with_all_items(page.iter().map(entry).collect());
         if page.len() < rest.len() {
-            result.next_cursor = page.last().map(|(id, _)| id.clone());
+            result.next_cursor = Some(format!("{version:x}-{}", start + page.len()));
         }
         Ok(result)
     }
@@ -144,7 +197,11 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let about = self.resource(&request.uri).ok_or_else(|| no_resource(&request.uri))?;
+        if let Some(id) = request.uri.strip_prefix(resource::PREFIX) {
+            self.gateway.controller.confirm(id).await;
+        }
+        let about = self.resource(&request.uri)?;
+        self.watched.has_read(&request.uri, &about);
         let contents = ResourceContents::text(about, request.uri).with_mime_type(resource::MIME);
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
@@ -154,7 +211,7 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.resource(&request.uri).ok_or_else(|| no_resource(&request.uri))?;
+        self.resource(&request.uri)?;
         if self.watched.add(request.uri) {
             Ok(())
         } else {

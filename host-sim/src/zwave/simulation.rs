@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::broadcast;
 
-use super::controller::{Bounds, CHANGES, Change, Controller, Outcome, Pending};
+use super::controller::{Bounds, CHANGES, Change, CommandError, Controller, Outcome, Pending};
 use super::device::{Command, Device, NodeId, SETPOINT};
 use super::inventory;
 use super::latency::{Latency, Operation};
@@ -74,14 +74,15 @@ impl Simulation {
         Some(Ok(snapshot))
     }
 
-    async fn run(&self, device: &Snapshot, command: Command) -> Result<Outcome, String> {
+    async fn run(&self, device: &Snapshot, command: Command) -> Result<Outcome, CommandError> {
         let Snapshot { name, node, .. } = device;
         let is_alive = self.all().iter().any(|device| device.node == *node && device.is_alive);
         if !is_alive {
             self.latency.wait(Operation::Dead).await;
             return Err(format!(
                 "{name} (node {node}) does not answer; it is marked as dead. Check its power"
-            ));
+            )
+            .into());
         }
         self.latency.wait(Operation::Radio).await;
         // By its present state: another client may have changed it in the meantime.
@@ -89,7 +90,7 @@ impl Simulation {
             let state = device.state.after(command).map_err(|why| format!("{name} {why}"))?;
             Ok(Device { state, ..device })
         };
-        self.change(*node, to).ok_or_else(|| format!("{name} is no longer there"))?.map(Outcome::Done)
+        Ok(self.change(*node, to).ok_or_else(|| format!("{name} is no longer there"))?.map(Outcome::Done)?)
     }
 }
 
@@ -120,7 +121,11 @@ impl Controller for Simulation {
         Box::pin(self.latency.wait(Operation::Cached))
     }
 
-    fn command<'a>(&'a self, device: &'a Snapshot, command: Command) -> Pending<'a, Result<Outcome, String>> {
+    fn command<'a>(
+        &'a self,
+        device: &'a Snapshot,
+        command: Command,
+    ) -> Pending<'a, Result<Outcome, CommandError>> {
         Box::pin(self.run(device, command))
     }
 

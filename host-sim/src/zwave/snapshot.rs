@@ -51,6 +51,22 @@ pub(super) struct Snapshot {
     pub(super) presence: Presence,
     /// When its state last changed, in seconds since the beginning of 1970, if that was seen.
     pub(super) changed: Option<i64>,
+    /// What became of the last command to it.
+    pub(super) last_command: LastCommand,
+}
+
+/// What became of the last command to a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum LastCommand {
+    /// There was none, or its outcome is known and in the state.
+    #[default]
+    Settled,
+    /// Nobody knows whether the device did it, so its state is not known either.
+    Unconfirmed,
+    /// The device sleeps and gets it when it wakes.
+    Pending,
+    /// It was promised to a sleeping device and never delivered.
+    Lost,
 }
 
 /// Whether a device can be reached.
@@ -126,8 +142,10 @@ pub(super) enum Barrier {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Motion,
-    /// A door or window; active is open.
+    /// A door or anything else that opens. Active means open.
     Contact,
+    /// A window. Active means open.
+    Window,
     Leak,
     Smoke,
     Gas,
@@ -174,6 +192,7 @@ impl Class {
         match self {
             Self::Motion => "motion",
             Self::Contact => "contact",
+            Self::Window => "window",
             Self::Leak => "leak",
             Self::Smoke => "smoke",
             Self::Gas => "gas",
@@ -186,7 +205,7 @@ impl Class {
     /// The key of its state in the results of tools.
     const fn key(self) -> &'static str {
         match self {
-            Self::Contact => "open",
+            Self::Contact | Self::Window => "open",
             Self::Other => "active",
             _ => self.word(),
         }
@@ -195,7 +214,7 @@ impl Class {
     const fn kind(self) -> &'static str {
         match self {
             Self::Motion => "motion_sensor",
-            Self::Contact => "contact_sensor",
+            Self::Contact | Self::Window => "contact_sensor",
             Self::Leak => "leak_sensor",
             Self::Smoke => "smoke_sensor",
             Self::Gas => "gas_sensor",
@@ -208,8 +227,8 @@ impl Class {
         match (self, is_active) {
             (Self::Motion, true) => "seeing motion",
             (Self::Motion, false) => "seeing no motion",
-            (Self::Contact, true) => "open",
-            (Self::Contact, false) => "closed",
+            (Self::Contact | Self::Window, true) => "open",
+            (Self::Contact | Self::Window, false) => "closed",
             (Self::Leak, true) => "reporting a leak",
             (Self::Leak, false) => "dry",
             (Self::Smoke, true) => "reporting smoke",
@@ -254,18 +273,39 @@ impl Status {
         }
     }
 
-    /// Why a group or a scene may not command this. A hub asks a person before such a device lets somebody in or sounds, and
-    /// sees what it asks about only if the device is called by its own name.
-    pub(super) const fn needs_its_name(&self, command: Command) -> Option<&'static str> {
+    /// What a command does that a person has to approve first: it lets somebody in, or makes noise. Everything but the
+    /// harmless commands of such a device counts. None if the command is not guarded.
+    pub(super) const fn guarded_effect(&self, command: Command) -> Option<&'static str> {
         match (self, command) {
-            (Self::Lock { .. }, Command::Lock(false)) => Some("a lock is unlocked by its own name"),
-            (Self::Garage(_), Command::Open(true)) => Some("a garage door is opened by its own name"),
-            // What is toggled may be off by now, whatever it said last.
-            (Self::Siren(_), Command::Power(true) | Command::Toggle) => {
-                Some("a siren is switched on by its own name")
-            }
+            (Self::Lock { .. }, Command::Lock(true))
+            | (Self::Garage(_), Command::Open(false))
+            | (Self::Siren(_), Command::Power(false)) => None,
+            (Self::Lock { .. }, _) => Some("is unlocked"),
+            (Self::Garage(_), _) => Some("is opened"),
+            // A siren that is toggled may be off by now, whatever it said last.
+            (Self::Siren(_), _) => Some("is switched on"),
             _ => None,
         }
+    }
+
+    /// The same device with an unknown state.
+    #[must_use]
+    pub(super) fn unconfirmed(self) -> Self {
+        match self {
+            Self::Switch(_) => Self::Switch(None),
+            Self::Light { has_color, .. } => Self::Light { level: None, has_color, color: None },
+            Self::Lock { is_jammed, .. } => Self::Lock { is_locked: None, is_jammed },
+            Self::Climate(climate) => Self::Climate(Climate { mode: None, setpoint: None, ..climate }),
+            Self::Cover { .. } => Self::Cover { position: None, is_moving: false },
+            Self::Garage(_) => Self::Garage(None),
+            Self::Siren(_) => Self::Siren(None),
+            Self::Sensor | Self::Binary { .. } | Self::Button | Self::Unknown => self,
+        }
+    }
+
+    /// Whether a device has guarded commands.
+    pub(super) const fn is_guarded(&self) -> bool {
+        matches!(self, Self::Lock { .. } | Self::Garage(_) | Self::Siren(_))
     }
 
     /// Its state, with each key as resources have it.

@@ -21,7 +21,7 @@ pub(super) fn all(bounds: Bounds) -> Vec<Tool> {
             json!({
                 "deviceName": {
                     "type": "string", "minLength": 1,
-                    "description": "Name of the device or of a group of devices, in any case",
+                    "description": "Name of the device or of a group of devices, in any case; exactly its name to open a garage door or sound a siren",
                 },
                 "action": {
                     "type": "string", "enum": ACTIONS,
@@ -80,7 +80,7 @@ pub(super) fn all(bounds: Bounds) -> Vec<Tool> {
             json!({
                 "deviceName": {
                     "type": "string", "minLength": 1,
-                    "description": "Name of the lock; not needed if there is only one",
+                    "description": "Name of the lock; not needed to lock the only one, and exactly its name to unlock it",
                 },
                 "action": { "type": "string", "enum": ["lock", "unlock"], "description": "What to do" },
             }),

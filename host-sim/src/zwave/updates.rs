@@ -1,6 +1,7 @@
 //! Tells a session what changes of that which it watches.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
 use rmcp::RoleServer;
@@ -10,22 +11,31 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use super::controller::Change;
+use super::gateway::Gateway;
 use super::resource::{GROUP, PREFIX};
 
 /// How many resources a session can watch.
 const MOST: usize = 4096;
 
-/// The URIs that a session watches. Cloning it gives another handle to the same.
+/// The URIs that a session watches, each with a hash of what the session last read. Cloning it gives another handle to the
+/// same.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Watched(Arc<Mutex<BTreeSet<String>>>);
+pub(super) struct Watched(Arc<Mutex<BTreeMap<String, Option<u64>>>>);
 
 impl Watched {
     /// Adds one; false if there are too many.
     pub(super) fn add(&self, uri: String) -> bool {
         let mut watched = self.0.lock().expect("no holder panics");
-        (watched.len() < MOST || watched.contains(&uri)) && {
-            watched.insert(uri);
+        (watched.len() < MOST || watched.contains_key(&uri)) && {
+            watched.entry(uri).or_default();
             true
+        }
+    }
+
+    /// The session has read this text of a resource.
+    pub(super) fn has_read(&self, uri: &str, text: &str) {
+        if let Some(last) = self.0.lock().expect("no holder panics").get_mut(uri) {
+            *last = Some(hash(text));
         }
     }
 
@@ -34,8 +44,25 @@ impl Watched {
     }
 
     fn all(&self) -> BTreeSet<String> {
-        self.0.lock().expect("no holder panics").clone()
+        self.0.lock().expect("no holder panics").keys().cloned().collect()
     }
+
+    /// Those that are not as the session last read them.
+    fn outdated(&self, gateway: &Gateway) -> Vec<String> {
+        let watched = self.0.lock().expect("no holder panics").clone();
+        let devices = gateway.controller.devices();
+        let is_outdated = |uri: &str, last: Option<u64>| {
+            let text = gateway.resource(uri, &devices);
+            last.zip(text).is_some_and(|(last, text)| last != hash(&text))
+        };
+        watched.into_iter().filter(|(uri, last)| is_outdated(uri, *last)).map(|(uri, _)| uri).collect()
+    }
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// What has changed and not been told yet.
@@ -62,7 +89,12 @@ impl News {
 
 /// Sends a notification for each change until the session or the controller is gone. On a slow line several changes of
 /// one device become one notification.
-pub(super) async fn forward(mut changes: Receiver<Change>, peer: Peer<RoleServer>, watched: Watched) {
+pub(super) async fn forward(
+    mut changes: Receiver<Change>,
+    peer: Peer<RoleServer>,
+    watched: Watched,
+    gateway: Gateway,
+) {
     loop {
         let mut news = News::default();
         match changes.recv().await {
@@ -76,6 +108,10 @@ pub(super) async fn forward(mut changes: Receiver<Change>, peer: Peer<RoleServer
                 Err(TryRecvError::Lagged(_)) => news.add_all(&watched),
                 Err(TryRecvError::Empty | TryRecvError::Closed) => break,
             }
+        }
+        if news.is_list {
+            // The name of one device decides whether another is addressed by its name or by its id.
+            news.uris.extend(watched.outdated(&gateway));
         }
         let watched = watched.all();
         if news.is_list {

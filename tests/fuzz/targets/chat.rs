@@ -4,6 +4,7 @@
 
 use std::sync::LazyLock;
 
+use hub_core::chat::history::EarlierTurns;
 use hub_core::chat::provider::{self, Ask};
 use hub_core::chat::{Context, History, Input, Provider, Rule, Step, Turn, TurnSettings};
 use hub_core::json::Writer;
@@ -72,16 +73,19 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
         if is_over {
             turn = None;
         } else {
-            is_asked(&settings, &history, &registry);
+            for earlier in [EarlierTurns::Whole, EarlierTurns::Summaries, EarlierTurns::Words] {
+                is_asked(earlier, &settings, &history, &registry);
+            }
         }
     }
 });
 
 /// Checks the next question to the model.
-fn is_asked(settings: &TurnSettings, history: &History, registry: &Registry) {
+fn is_asked(earlier: EarlierTurns, settings: &TurnSettings, history: &History, registry: &Registry) {
     let mut buffer = vec![0; MQTT_SEND];
     let mut writer = Writer::new(&mut buffer);
-    let ask = Ask { settings, history, forgotten: 0, has_examples: false, tools: Some(registry) };
+    let ask =
+        Ask { tools: Some(registry), has_examples: false, earlier, ..Ask::new(settings, history, registry) };
     let left_out = provider::write(&ask, &mut writer).expect("it fits without tools");
     assert!(left_out.is_empty() || history.used() > HISTORY / 4, "few words, and no room for tools");
     let length = writer.finish().expect("it fits");

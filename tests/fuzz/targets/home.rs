@@ -7,7 +7,6 @@ use hub_core::home::{Found, Home};
 use hub_core::json::{Value, Writer};
 use hub_core::limits::DEVICES;
 use hub_core::link::{Offer, ResourceNews};
-use hub_core::tool::Hints;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
@@ -43,14 +42,14 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
                     assert!(home.with(&id, |_| ()).is_some());
                 }
                 let mut candidates = String::new();
-                home.write_candidates(rest, &mut candidates).expect("it never fails");
+                home.write_nearest(None, rest, &mut candidates).expect("it never fails");
             }
             // A model calls a tool.
             "C" => {
                 if let Some((tool, arguments)) = rest.split_once(' ')
                     && let Ok(arguments) = Value::parse(arguments.as_bytes())
                 {
-                    home.weigh(tool, Hints::NONE, arguments);
+                    home.resolve(tool, arguments);
                 }
             }
             _ => home.hears(ResourceNews::Closed),

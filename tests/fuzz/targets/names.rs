@@ -18,7 +18,7 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
     // Only escapes can become longer, and the names in the table.
     let mut buffer = vec![0; 6 * arguments.text().len() + 64];
     let mut writer = Writer::new(&mut buffer);
-    let Ok(differs) = normalise(tool, schema, arguments, &mut writer) else {
+    let Ok(differs) = normalise(tool, schema, arguments, None, &mut writer) else {
         assert!(arguments.members().count() > ARGUMENTS);
         return;
     };

@@ -10,9 +10,6 @@ use crate::client::Message;
 /// The types of errors that refuse a request, before there is a tool to name.
 const REFUSALS: [&str; 5] = ["busy", "invalid_json", "invalid_request", "too_large", "unknown_request"];
 
-/// At the end of a text that was cut.
-const CUT: &str = "[cut";
-
 /// Asserts that this is the result of a call: `success`, then `result` or else `error` and `error_type`, and `tool_name`
 /// and `execution_time_ms` in any case.
 #[track_caller]
@@ -47,13 +44,24 @@ pub fn assert_reply(reply: &Value) {
     assert!(has_only, "a refusal has nothing else: {reply}");
 }
 
-/// Asserts the same of a result as a text, which may be cut where it says so.
+/// Asserts the same of a result in a conversation, which may be only a summary.
+#[track_caller]
+fn assert_kept(result: &Value) {
+    let members = result.as_object().expect("an object");
+    let is_summary =
+        members.keys().all(|name| ["success", "message", "error", "error_type"].contains(&name.as_str()));
+    let has = |name: &str| members.contains_key(name);
+    match result["success"].as_bool().filter(|_| is_summary) {
+        Some(true) => assert!(!has("error") && !has("error_type"), "{result}"),
+        Some(false) => assert!(has("error_type") && !has("message"), "{result}"),
+        None => assert_result(result),
+    }
+}
+
+/// Asserts the same of a result as text.
 #[track_caller]
 fn assert_text(text: &str) {
-    match serde_json::from_str(text) {
-        Ok(result) => assert_result(&result),
-        Err(_) => assert!(text.contains(CUT), "neither a result nor a part of one: {text}"),
-    }
+    assert_kept(&serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}")));
 }
 
 /// Checks the results in a message of a hub, where the client that heard it did `call` a tool and gets the reply, or not.
@@ -65,10 +73,7 @@ pub(crate) fn check(message: &Message, call: bool) {
         assert_reply(&message.json());
     } else if name == "response/chat" {
         for call in message.json()["tool_calls"].as_array().into_iter().flatten() {
-            match &call["result"] {
-                Value::String(text) => assert_text(text),
-                result => assert_result(result),
-            }
+            assert_kept(&call["result"]);
         }
     } else if name.starts_with("llm/request/") {
         // What is retained here, or no question at all, is none of the hub's.

@@ -7,11 +7,12 @@ use super::provider::{ProviderError, RelayError};
 use super::reply::{FinishReason, ModelText};
 use super::report::Report;
 use super::turn_settings::TurnSettings;
-use crate::json::{Value, Writer};
+use crate::json::{Cut, Value, Writer};
 use crate::limits;
 use crate::questions::Unanswered;
 use crate::text::spoken::{Spoken, Voice};
 use crate::text::{MARK, Measure, is_blank};
+use crate::tool::Shortened;
 
 /// The answer when the model still asks for calls after the last iteration.
 pub const OUT_OF_ITERATIONS: &str = "I reached the maximum number of tool calls...";
@@ -35,7 +36,8 @@ const LONG: &str = "... The rest is too long to say.";
 /// What the person hears if nothing in an answer can be said, such as a smiling face.
 const WORDLESS: &str = "Okay.";
 
-/// How a turn ended. Displayed, it is what the person hears, after what was done if there is no answer.
+/// How a turn ended. The displayed text is what the person hears. If there is no answer, a report of what was done is
+/// added.
 #[derive(Clone, Copy, Debug)]
 pub enum Ending<'r> {
     /// With the model's answer.
@@ -104,6 +106,9 @@ impl TurnFailure<'_> {
             Self::TimedOut => LATE,
             // Not even the relay answered.
             Self::Unanswered(Unanswered::Silent) => (LATE.0, AWAY.1),
+            Self::Unanswered(Unanswered::NoRelay) => {
+                (AWAY.0, "Sorry, I cannot reach my language model: no relay is running.")
+            }
             Self::Unanswered(Unanswered::Offline | Unanswered::Lost | Unanswered::Busy) => AWAY,
             Self::Cancelled => ("cancelled", "I stopped."),
         }
@@ -129,6 +134,7 @@ impl Display for TurnFailure<'_> {
             }
             Self::Unanswered(why) => f.write_str(match why {
                 Unanswered::Offline => "the hub has no connection to the broker",
+                Unanswered::NoRelay => "hearthwave/relay/availability says offline: start a relay",
                 Unanswered::Lost => "the broker lost track of the question",
                 Unanswered::Busy => "as many questions as can be are waiting for a model",
                 Unanswered::Silent => "no relay answered in time",
@@ -223,8 +229,19 @@ impl Display for Words<'_> {
 }
 
 impl Ending<'_> {
-    /// Writes what the person hears, in at most `room` bytes of a JSON string. If the model has no answer, what was done
-    /// in the turn comes first: whoever hears only that something went wrong would order it again.
+    /// Whether the ending comes before the report of what was done. This applies if the turn is out of rounds, and if
+    /// the model stopped before it had finished.
+    const fn comes_first(&self) -> bool {
+        match self {
+            Self::OutOfIterations => true,
+            Self::Failed(TurnFailure::NoAnswer { finish, .. }) => !matches!(finish, FinishReason::Stop),
+            Self::Answered(_) | Self::Cut(_) | Self::Unexpected(_) | Self::Failed(_) => false,
+        }
+    }
+
+    /// Writes what the person hears, in at most `room` bytes of a JSON string. If the model has no answer, this
+    /// includes what was done in the turn, before most failures: a person who hears only of a failure would repeat the
+    /// order.
     fn write_words(&self, history: &History, voice: Voice, room: usize, out: &mut dyn Write) -> fmt::Result {
         let words = Spoken { text: self, voice };
         let report = Spoken { text: &Report(history), voice };
@@ -235,11 +252,18 @@ impl Ending<'_> {
         }
         // These words are short, and never left out.
         let own = Measure::Escaped.length(&words).min(room);
-        if let Some(left) = (room - own).checked_sub(1).filter(|left| *left >= mark.len()) {
-            Measure::Escaped.write_marked(&report, left, mark, out)?;
-            out.write_char(' ')?;
+        let left = (room - own).checked_sub(1).filter(|left| *left >= mark.len());
+        let is_first = self.comes_first();
+        if is_first {
+            Measure::Escaped.write_marked(&words, own, mark, out)?;
         }
-        Measure::Escaped.write_marked(&words, own, mark, out)
+        if let Some(left) = left {
+            let separator = if is_first { [" ", ""] } else { ["", " "] };
+            out.write_str(separator[0])?;
+            Measure::Escaped.write_marked(&report, left, mark, out)?;
+            out.write_str(separator[1])?;
+        }
+        if is_first { Ok(()) } else { Measure::Escaped.write_marked(&words, own, mark, out) }
     }
 
     /// Writes what the person hears as the member `text`, so that it can be said. `history` is that of the turn. What is
@@ -257,8 +281,9 @@ impl Ending<'_> {
     /// `max_iterations_reached`. If the turn failed: `success`, `error`, `error_type`, `message` and `tool_calls`; if it was
     /// the model that gave no answer, or if tools were called and there is room, also `content`, `service` and `model`, as for every reply.
     ///
-    /// `history` is that of the turn, before another one begins. Texts that are too long are cut and marked; calls that do
-    /// not fit at all are counted in `tool_calls_left_out`. `reserved` bytes are left for the caller.
+    /// `history` is that of the turn, before another one begins. Texts that are too long are cut and marked.
+    /// `tool_calls_left_out` counts the calls that do not fit, `tool_calls_not_run` those that were not run because
+    /// there were too many. `reserved` bytes are left for the caller.
     pub fn write(&self, settings: &TurnSettings, history: &History, reserved: usize, out: &mut Writer<'_>) {
         let count = history.calls().count();
         let service = settings.provider.name();
@@ -295,9 +320,9 @@ impl Ending<'_> {
         out.key("tool_calls");
         let list = out.open_array();
         for call in history.calls() {
-            let room = out.room().saturating_sub(reserved + 64);
+            let room = out.room().saturating_sub(reserved + 96);
             // An equal share of what is left, but at least room for the shortest form.
-            let share = (room / (count - written).max(1)).max(limits::CALL_LEAST).min(room);
+            let share = (room / (count - written).max(1)).max(limits::CALL_LEAST + call.name.len()).min(room);
             if !write_call(&call, share, out) {
                 break;
             }
@@ -307,42 +332,40 @@ impl Ending<'_> {
         if written < count {
             out.field("tool_calls_left_out", count - written);
         }
+        let not_run = history.calls().map(|call| usize::from(call.not_run)).sum::<usize>();
+        if not_run > 0 {
+            out.field("tool_calls_not_run", not_run);
+        }
     }
 }
 
 /// Writes a call in at most `room` bytes. Returns whether that is enough.
 fn write_call(call: &Call<'_>, room: usize, out: &mut Writer<'_>) -> bool {
-    const FRAME: usize = r#",{"tool":"","params":"","result":"","iteration":255}"#.len();
-    let Some(room) = room.checked_sub(FRAME + call.name.len()).filter(|room| *room >= 2 * MARK.len()) else {
+    const FRAME: usize = r#",{"tool":"","params":,"result":,"iteration":255}"#.len();
+    /// The least that is written of a call: a mark for its parameters, and the success and error type of its result.
+    const CALL_VALUES: usize = MARK.len() + 2 + 64;
+    const _: () = assert!(FRAME + CALL_VALUES <= limits::CALL_LEAST);
+    let Some(room) = room.checked_sub(FRAME + call.name.len()).filter(|room| *room >= CALL_VALUES) else {
         return false;
     };
-    let params = call.arguments().text();
-    let wanted = value_length(call.result_text());
+    let (params, result) = (call.arguments().text(), call.result_text());
     // Parameters may take half of the room, or what the result leaves.
-    let for_params = params.len().min((room / 2).max(room.saturating_sub(wanted)));
+    let half = (room / 2).clamp(MARK.len() + 2, room - 64);
+    let for_params = params.len().min(half.max(room.saturating_sub(result.len())));
     let object = out.open();
     out.field("tool", call.name);
     out.key("params");
-    write_value(params, for_params, out);
+    match Cut::new(params, for_params) {
+        Some(cut) => out.json(&cut),
+        None if params.len() <= for_params => out.value(call.arguments()),
+        None => out.value(MARK),
+    }
     out.key("result");
-    write_value(call.result_text(), room - for_params, out);
+    match Value::parse(result.as_bytes()) {
+        Ok(_) => out.json(&Shortened { result, room: room - for_params }),
+        Err(_) => out.string(|out| Measure::Escaped.write(&result, room - for_params, out)),
+    }
     out.field("iteration", u32::from(call.iteration));
     out.close(object);
     true
-}
-
-/// The length of a text as a value: JSON as it is, anything else as a string without its quotes.
-fn value_length(text: &str) -> usize {
-    match Value::parse(text.as_bytes()) {
-        Ok(value) => value.text().len(),
-        Err(_) => Measure::Escaped.length(&text),
-    }
-}
-
-/// Writes JSON as it is, if it fits; anything else as a string, cut to fit.
-fn write_value(text: &str, room: usize, out: &mut Writer<'_>) {
-    match Value::parse(text.as_bytes()) {
-        Ok(value) if value.text().len() <= room => out.value(value),
-        _ => out.string(|out| Measure::Escaped.write(&text, room, out)),
-    }
 }

@@ -18,14 +18,10 @@ pub struct ModelReply<'a> {
 }
 
 impl<'a> ModelReply<'a> {
-    /// The calls that it asks for, in order; at most [`limits::CALLS_AT_ONCE`].
+    /// The calls that the model asks for, in order.
     pub fn calls(&self) -> impl Iterator<Item = RequestedCall<'a>> + use<'a> {
-        self.all_calls().take(limits::CALLS_AT_ONCE)
-    }
-
-    /// How many further calls are left out.
-    pub fn calls_left_out(&self) -> usize {
-        self.all_calls().skip(limits::CALLS_AT_ONCE).count()
+        let (list, read) = self.calls;
+        list.items().filter_map(read)
     }
 
     /// With the finish reason that `names` gives for the provider's `reason`. No reason counts as a stop, and a stop with
@@ -41,11 +37,6 @@ impl<'a> ModelReply<'a> {
         let finish =
             if matches!(finish, FinishReason::Stop) && has_calls { FinishReason::ToolCalls } else { finish };
         Self { finish, ..self }
-    }
-
-    fn all_calls(&self) -> impl Iterator<Item = RequestedCall<'a>> + use<'a> {
-        let (list, read) = self.calls;
-        list.items().filter_map(read)
     }
 }
 
@@ -119,7 +110,7 @@ impl Display for ModelText<'_> {
 
 /// What comes after the thoughts that a text begins with, if it has any. The template of some models opens the first one
 /// in the prompt, so that the text has only its end. A thought without an end is all there is.
-fn after_thoughts<I: Iterator<Item = char> + Clone>(text: I) -> Option<impl Iterator<Item = char>> {
+pub fn after_thoughts<I: Iterator<Item = char> + Clone>(text: I) -> Option<impl Iterator<Item = char>> {
     const BEGIN: &str = "<think>";
     const END: &str = "</think>";
     let (mut begin, mut end) = (Tag::new(BEGIN), Tag::new(END));

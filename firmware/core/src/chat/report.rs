@@ -5,61 +5,85 @@ use core::fmt::{self, Display, Write};
 use super::history::{Call, History};
 use crate::json::{Text, Value};
 use crate::limits;
-use crate::text::{Measure, is_blank};
+use crate::text::{MARK, Measure, is_blank};
 
-/// What the calls of the current turn did, or may have done, in the tools' own words. Displayed, it is empty if there is
-/// nothing to tell: what failed was not done.
+/// Reports what the calls of the current turn did, or may have done: the tools' own words, and the number of calls that
+/// have none. People never hear names of tools. Failed calls are not reported, because they did nothing. Without
+/// anything to report, the displayed text is empty.
 pub(super) struct Report<'a>(pub(super) &'a History);
 
 impl Display for Report<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut sentences = self.0.calls().filter_map(|call| Sentence::about(&call)).peekable();
+        let outcomes = || self.0.calls().filter_map(|call| Outcome::of(&call));
+        let count = |wanted| outcomes().filter(|outcome| *outcome == wanted).count();
+        let words = |outcome| match outcome {
+            Outcome::Words(words) => Some(words),
+            Outcome::Done | Outcome::Unknown => None,
+        };
+        let mut words = outcomes().filter_map(words).peekable();
+        let mut more = "";
         let mut separator = "";
-        while let Some(sentence) = sentences.next() {
+        while let Some(sentence) = words.next() {
             let mut times = 1;
-            while sentences.next_if_eq(&sentence).is_some() {
+            while words.next_if_eq(&sentence).is_some() {
                 times += 1;
             }
-            write!(f, "{separator}{sentence}")?;
+            f.write_str(separator)?;
+            write_sentence(sentence, f)?;
             if times > 1 {
                 write!(f, " ({times} times)")?;
             }
-            separator = " ";
+            (more, separator) = (" more", " ");
         }
-        Ok(())
+        match count(Outcome::Done) {
+            0 => {}
+            1 => write!(f, "{separator}I completed one{more} step.")?,
+            steps => write!(f, "{separator}I completed {steps}{more} steps.")?,
+        }
+        if count(Outcome::Done) > 0 {
+            (more, separator) = (" more", " ");
+        }
+        match count(Outcome::Unknown) {
+            0 => Ok(()),
+            1 => write!(f, "{separator}I do not know whether one{more} step was completed."),
+            steps => write!(f, "{separator}I do not know whether {steps}{more} steps were completed."),
+        }
     }
 }
 
-/// What is said about one call.
+/// The outcome of one call, as reported to a person.
 #[derive(Clone, Copy, PartialEq)]
-enum Sentence<'a> {
+enum Outcome<'a> {
     /// The tool's own words.
     Words(Text<'a>),
-    /// The tool of this name has nothing to say, but succeeded.
-    Done(&'a str),
-    /// Whether the tool of this name succeeded is unknown.
-    Unknown(&'a str),
+    /// The tool succeeded without a message.
+    Done,
+    /// It is unknown whether the tool succeeded.
+    Unknown,
 }
 
-impl<'a> Sentence<'a> {
-    fn about(call: &Call<'a>) -> Option<Self> {
+impl<'a> Outcome<'a> {
+    fn of(call: &Call<'a>) -> Option<Self> {
         let result = call.result?;
         let object = Value::parse(result.text.as_bytes()).ok();
         let text = |name| object?.get(name)?.as_text().filter(|text| !is_blank(text));
         if !result.is_error {
-            let words = text("message").or_else(|| text("result").filter(|text| !is_json(text)));
-            return Some(words.map_or(Self::Done(call.name), Self::Words));
+            let words = text("message")
+                .or_else(|| text("result").filter(|text| !is_json(text) && !text.escaped().ends_with(MARK)));
+            return Some(words.map_or(Self::Done, Self::Words));
         }
+        // The only text of a failed summary is its `error`, which holds the words for the person.
+        let is_summary = object.is_some_and(|object| object.get("tool_name").is_none());
+        let words = || text("message").or_else(|| text("error").filter(|_| is_summary));
         let is = |error_type: &str| text("error_type").is_some_and(|text| text == *error_type);
         match object {
             // The call may have been sent.
             Some(_) if is("outcome_unknown") || is("timeout") => {
-                Some(text("message").map_or(Self::Unknown(call.name), Self::Words))
+                Some(words().map_or(Self::Unknown, Self::Words))
             }
-            // The error says what of it is too large: what was sent or what came back.
-            Some(_) if is("too_large") => text("error").map(Self::Words),
-            Some(_) => None,
-            None => Some(Self::Unknown(call.name)).filter(|_| !call.is_refused()),
+            // The message says what is too large: the request or the result.
+            Some(_) if is("too_large") => words().map(Self::Words),
+            _ => None,
         }
     }
 }
@@ -69,18 +93,13 @@ fn is_json(text: &Text<'_>) -> bool {
     text.chars().find(|next| !next.is_whitespace()).is_some_and(|next| matches!(next, '{' | '['))
 }
 
-impl Display for Sentence<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match self {
-            Self::Words(text) => Trimmed(*text),
-            Self::Done(name) => return write!(f, "{name} was done."),
-            Self::Unknown(name) => return write!(f, "I do not know whether {name} was done."),
-        };
-        Measure::Plain.write_marked(&text, limits::OUTCOME_TEXT, CUT, f)?;
-        let is_cut = Measure::Plain.length(&text) > limits::OUTCOME_TEXT;
-        let has_end = text.chars().last().is_some_and(|last| matches!(last, '.' | '!' | '?' | '…'));
-        if is_cut || has_end { Ok(()) } else { f.write_char('.') }
-    }
+/// Writes the words of a tool as a sentence, or as the beginning of one.
+fn write_sentence(words: Text<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let text = Trimmed(words);
+    Measure::Plain.write_marked(&text, limits::OUTCOME_TEXT, CUT, f)?;
+    let is_cut = Measure::Plain.length(&text) > limits::OUTCOME_TEXT;
+    let has_end = text.chars().last().is_some_and(|last| matches!(last, '.' | '!' | '?' | '…'));
+    if is_cut || has_end { Ok(()) } else { f.write_char('.') }
 }
 
 /// At the end of words that are cut.

@@ -146,7 +146,7 @@ impl Turn {
             (Phase::Asking, Input::Reply(Err(error))) => self.fail(TurnFailure::Provider(error), context),
             (Phase::Asking, Input::Unanswered(why)) => self.fail(TurnFailure::Unanswered(why), context),
             (Phase::Running, Input::ToolDone { result, is_error }) => {
-                context.history.set_result(&result, is_error);
+                context.history.set_result(result, is_error);
                 self.next_call(context)
             }
             (Phase::Asking | Phase::Running, Input::TimedOut) => self.fail(TurnFailure::TimedOut, context),
@@ -164,11 +164,13 @@ impl Turn {
             FinishReason::ToolCalls if context.settings.tools.enabled && reply.calls().next().is_some() => {
                 let count = reply.calls().count();
                 info!("chat: iteration {}: tool calls: {}", self.iteration, count);
-                if reply.calls_left_out() > 0 {
-                    warn!("chat: {} more calls at once are left out", reply.calls_left_out());
-                }
                 match context.history.add_calls(self.iteration, content, reply.calls()) {
-                    Ok(()) => self.next_call(context),
+                    Ok(left_out) => {
+                        if left_out > 0 {
+                            warn!("chat: {} of them are not run: too many at once", left_out);
+                        }
+                        self.next_call(context)
+                    }
                     Err(HistoryFull) => self.fail(TurnFailure::HistoryFull, context),
                 }
             }

@@ -2,13 +2,14 @@
 
 use core::ops::ControlFlow;
 
-use heapless::String;
+use heapless::{String, Vec};
 
 use super::provider::Provider;
 use super::rule::{Rule, RuleTools};
 use crate::limits;
 use crate::log::warn;
-use crate::tool::Registry;
+use crate::text::Fingerprint;
+use crate::tool::{Registry, Tool};
 
 /// The settings of a running turn. All zeros when new.
 #[derive(Clone, Debug)]
@@ -63,18 +64,14 @@ pub struct ToolAccess {
     pub enabled: bool,
     /// Whether it may call only those in `names`.
     is_limited: bool,
-    /// The names of those it may call, each followed by a line feed.
-    names: String<{ limits::ALLOWED_TOOLS }>,
+    /// The fingerprints of the names of those it may call.
+    names: Vec<u32, { limits::ALLOWED_TOOLS }>,
     /// How many rounds of calls it may ask for.
     pub max_iterations: u8,
 }
 
-// The longest rule has at most so many names of tools, each with two quotes and a comma.
-const _: () =
-    assert!(limits::ALLOWED_TOOLS >= limits::RULE.div_ceil(limits::TOOL_NAME + 3) * (limits::TOOL_NAME + 1));
-
 impl ToolAccess {
-    const OFF: Self = Self { enabled: false, is_limited: false, names: String::new(), max_iterations: 0 };
+    const OFF: Self = Self { enabled: false, is_limited: false, names: Vec::new(), max_iterations: 0 };
 
     fn apply(&mut self, tools: &RuleTools<'_>, max_iterations: u8) {
         self.enabled = tools.enabled;
@@ -82,30 +79,40 @@ impl ToolAccess {
         self.is_limited = tools.allowed.is_some();
         self.names.clear();
         let names = tools.allowed.iter().flat_map(|allowed| allowed.items());
+        // What is longer is no tool's name.
         for name in names.filter_map(|name| name.as_text()?.decode::<{ limits::TOOL_NAME }>()) {
-            // What is longer, or has a line feed in it, is no tool's name. Only the firmware's own rule can have more
-            // than fit.
-            if !name.contains('\n')
-                && self.names.push_str(&name).and_then(|()| self.names.push('\n')).is_err()
-            {
+            if self.names.push(fingerprint(&name)).is_err() {
                 warn!("chat: the rule allows more tools than fit; {} is left out", name.as_str());
             }
         }
     }
 
-    /// Whether the model may call any registered tool.
+    /// Whether the model is offered any registered tool.
     pub fn has_some(&self, registry: &Registry) -> bool {
         let mut has_some = false;
         registry.each(|name, tool| {
-            has_some = self.allows([name, tool.name]);
+            has_some = self.offers(name, tool);
             if has_some { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         has_some
     }
 
+    /// Whether the model is offered the tool with this final name. The model must be allowed to call it, and it must be
+    /// an everyday tool or named by the rule.
+    pub fn offers(&self, name: &str, tool: &Tool<'_>) -> bool {
+        (self.is_limited || !tool.on_request) && self.allows([name, tool.name])
+    }
+
     /// Whether the model may call the tool with these names, with prefix and without.
     pub fn allows(&self, names: [&str; 2]) -> bool {
-        self.enabled
-            && (!self.is_limited || self.names.split_terminator('\n').any(|allowed| names.contains(&allowed)))
+        self.enabled && (!self.is_limited || names.iter().any(|name| self.names.contains(&fingerprint(name))))
     }
+}
+
+/// Half of a fingerprint. Collisions do no harm: a controller that can choose a colliding name can also choose the
+/// allowed name itself.
+fn fingerprint(name: &str) -> u32 {
+    let mut fingerprint = Fingerprint::new();
+    fingerprint.add(name.as_bytes());
+    fingerprint.finish() as u32
 }

@@ -23,6 +23,7 @@ mod wifi;
 #[cfg(test)]
 mod tests;
 
+use core::fmt::Display;
 use core::pin::{Pin, pin};
 
 use embassy_futures::select::{Either, select};
@@ -96,6 +97,8 @@ pub struct Resources<'a, N, P, S> {
     pub home: &'a Home,
     /// What Home Assistant is told.
     pub discovery: &'a Discovery,
+    /// What people should check if the controller cannot be reached.
+    pub hint: &'a dyn Display,
 }
 
 /// Serves whoever sits at the port, for ever.

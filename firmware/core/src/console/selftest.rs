@@ -37,7 +37,7 @@ where
         let broker = hub.broker.text();
         self.verdict("broker", (!hub.broker.is_connected()).then_some(&broker as &dyn Display));
         let is_ready = hub.link.read(|state, _| state == LinkState::Ready);
-        let hint = hub.config.controller_hint;
+        let hint = hub.hint;
         self.verdict("controller", (!is_ready).then_some(&format_args!("check {hint}") as &dyn Display));
         let is_known = self.now().is_some();
         let why = "the time is not known; check time.server, and that the network lets NTP through";

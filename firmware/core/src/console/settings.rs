@@ -9,6 +9,7 @@ use heapless::{String, Vec};
 use super::command::{assignment, known_key, nearest_key};
 use super::input::Input;
 use super::{Console, Resources};
+use crate::approval::forget_wrong_pins;
 use crate::discovery::Discovery;
 use crate::limits;
 use crate::log::info;
@@ -192,6 +193,9 @@ where
             return self.screen.line(format_args!("{key} stays as it was: {error}"));
         }
         info!("console: {} was changed", key);
+        if let Err(error) = forget_wrong_pins(setting, &mut *self.hub.store.lock().await).await {
+            self.screen.line(format_args!("Wrong PINs are not forgotten: {error}"));
+        }
         if core::ptr::eq(setting, &TIME_SERVER) {
             self.hub.clock.want();
         }

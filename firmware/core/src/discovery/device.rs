@@ -1,7 +1,7 @@
 //! The announcement of a device.
 
 use crate::config::HubId;
-use crate::home::{Device, Kind, Reading};
+use crate::home::{Device, Kind, Mode, Reading};
 use crate::json::{Text, Writer};
 
 /// Where its state is, and when that counts. `$` is the device's id.
@@ -10,7 +10,7 @@ const COMMON: &str = r#""avty":[{"t":"hearthwave/@/availability"},{"t":"hearthwa
 const STATE_TOPIC: &str = r#""stat_t":"hearthwave/@/device/$""#;
 
 /// The entity that people mean by the device's name.
-const MAIN: &str = r#""name":null,"uniq_id":"@_$""#;
+const MAIN: &str = r#""name":null,"uniq_id":"hearthwave_@_$""#;
 
 /// `ON` and `OFF`, `LOCK` and `UNLOCK` are the names of actions, too.
 const COMMAND: &str = r#""cmd_tpl":"{\"device\":\"$\",\"action\":\"{{value|lower}}\"}""#;
@@ -31,8 +31,8 @@ const LEVEL: &str =
 
 const COLOR: &str = r#""r_tpl":"{{value_json.state.color[0:2]|int(base=16) if value_json.state.color is defined}}","g_tpl":"{{value_json.state.color[2:4]|int(base=16) if value_json.state.color is defined}}","b_tpl":"{{value_json.state.color[4:6]|int(base=16) if value_json.state.color is defined}}""#;
 
-/// One action each time: the colour, if one is given, or else the level, if one is given.
-const LIGHT_ON: &str = r#""cmd_on_tpl":"{\"device\":\"$\",{% if red is defined %}\"action\":\"color\",\"value\":\"{{'%02x%02x%02x'|format(red,green,blue)}}\"{% elif brightness is defined %}\"action\":\"level\",\"value\":{{[1,(brightness*^/255)|round|int]|max}}{% else %}\"action\":\"on\"{% endif %}}""#;
+/// Sets the colour and then the level, if they are given.
+const LIGHT_ON: &str = r#""cmd_on_tpl":"{\"device\":\"$\",{% if red is defined %}\"action\":\"color\",\"value\":\"{{'%02x%02x%02x'|format(red,green,blue)}}\"{% if brightness is defined %},\"then\":{\"action\":\"level\",\"value\":{{[1,(brightness*^/255)|round|int]|max}}}{% endif %}{% elif brightness is defined %}\"action\":\"level\",\"value\":{{[1,(brightness*^/255)|round|int]|max}}{% else %}\"action\":\"on\"{% endif %}}""#;
 
 const LOCK: &str = r#""p":"lock","val_tpl":"{{'JAMMED' if value_json.state.jammed|default(false) else iif(value_json.state.locked|default(none),'LOCKED','UNLOCKED','None')}}""#;
 
@@ -44,9 +44,16 @@ const STOP: &str = r#""pl_stop":"{\"device\":\"$\",\"action\":\"stop\"}""#;
 
 const POSITION: &str = r#""pos_t":"hearthwave/@/device/$","pos_tpl":"{{value_json.state.position if value_json.state.position is defined}}","set_pos_t":"hearthwave/@/request/device/set","set_pos_tpl":"{\"device\":\"$\",\"action\":\"position\",\"value\":{{value}}}","pos_clsd":0,"pos_open":^"#;
 
-const CLIMATE: &str = r#""p":"climate","~":"hearthwave/@","mode_stat_t":"~/device/$","mode_stat_tpl":"{{value_json.state.mode|default('None')}}","temp_stat_t":"~/device/$","temp_stat_tpl":"{{value_json.state.setpoint|default('None')}}","curr_temp_t":"~/device/$","curr_temp_tpl":"{{value_json.state.temperature|default('None')}}","temp_step":0.5"#;
+/// The modes follow. A mode that is unknown to Home Assistant becomes `None`, so that Home Assistant does not keep
+/// showing the previous mode.
+const CLIMATE: &str = r#""p":"climate","~":"hearthwave/@","mode_stat_t":"~/device/$","mode_cmd_t":"~/request/device/set","temp_stat_t":"~/device/$","temp_stat_tpl":"{{value_json.state.setpoint|default('None')}}","curr_temp_t":"~/device/$","curr_temp_tpl":"{{value_json.state.temperature|default('None')}}","temp_step":0.5"#;
 
-const MODE: &str = r#""mode_cmd_t":"~/request/device/set","mode_cmd_tpl":"{\"device\":\"$\",\"action\":\"mode\",\"value\":\"{{value}}\"}""#;
+/// A thermostat that has only a setpoint. A climate entity would offer to turn it off, which fails.
+const SETPOINT_ALONE: &str = r#""p":"number","mode":"box","step":0.5,"cmd_tpl":"{\"device\":\"$\",\"action\":\"setpoint\",\"value\":{{value}}}""#;
+
+/// The setpoint of a thermostat.
+const SETPOINT_STATE: &str =
+    r#""dev_cla":"temperature","val_tpl":"{{value_json.state.setpoint|default('None')}}""#;
 
 const SETPOINT: &str = r#""temp_cmd_t":"~/request/device/set","temp_cmd_tpl":"{\"device\":\"$\",\"action\":\"setpoint\",\"value\":{{value}}}""#;
 
@@ -57,16 +64,17 @@ const SCENE: &str = r#""p":"scene","pl_on":"{\"device\":\"$\",\"action\":\"activ
 
 const BUTTON: &str = r#""p":"event","dev_cla":"button","stat_t":"hearthwave/@/event/device/$","evt_typ":["single","double","triple","quadruple","quintuple","hold","release"]"#;
 
-const BATTERY: &str = r#""p":"sensor","uniq_id":"@_$_battery","dev_cla":"battery","unit_of_meas":"%","stat_cla":"measurement","ent_cat":"diagnostic","val_tpl":"{{value_json.battery|default('None')}}""#;
+const BATTERY: &str = r#""p":"sensor","uniq_id":"hearthwave_@_$_battery","dev_cla":"battery","unit_of_meas":"%","stat_cla":"measurement","ent_cat":"diagnostic","val_tpl":"{{value_json.battery|default('None')}}""#;
 
 /// `^` is the reading.
 const READING: &str =
-    r#""p":"sensor","uniq_id":"@_$_^","val_tpl":"{{value_json.state['^']|default('None')}}""#;
+    r#""p":"sensor","uniq_id":"hearthwave_@_$_^","val_tpl":"{{value_json.state['^']|default('None')}}""#;
 
 /// What Home Assistant calls what binary sensors watch.
-const CLASSES: [(&str, &str); 7] = [
+const CLASSES: [(&str, &str); 8] = [
     ("motion", "motion"),
     ("contact", "door"),
+    ("window", "window"),
     ("leak", "moisture"),
     ("smoke", "smoke"),
     ("gas", "gas"),
@@ -74,8 +82,16 @@ const CLASSES: [(&str, &str); 7] = [
     ("tamper", "tamper"),
 ];
 
-/// Writes the announcement. Returns whether there is something to show.
-pub(super) fn write(hub: HubId<'_>, device: &Device<'_>, out: &mut Writer<'_>) -> bool {
+/// Whether Home Assistant can show anything of a device.
+pub(super) fn has_components(device: &Device<'_>) -> bool {
+    // Without a buffer, whatever is written does not fit.
+    let mut nothing = Writer::new(&mut []);
+    write_components(&[('@', ""), ('$', device.id)], device, &mut nothing);
+    nothing.overflowed()
+}
+
+/// Writes the announcement.
+pub(super) fn write(hub: HubId<'_>, device: &Device<'_>, out: &mut Writer<'_>) {
     let fill = [('@', hub.as_str()), ('$', device.id)];
     out.object(|out| {
         out.key("dev");
@@ -92,25 +108,26 @@ pub(super) fn write(hub: HubId<'_>, device: &Device<'_>, out: &mut Writer<'_>) -
             out.members(STATE_TOPIC, &fill);
         }
         out.key("cmps");
+        out.object(|out| write_components(&fill, device, out));
+    });
+}
+
+fn write_components(fill: &[(char, &str); 2], device: &Device<'_>, out: &mut Writer<'_>) {
+    let before = out.mark();
+    write_main(fill, device, out);
+    let is_alone = out.since(before).is_empty() && device.readings().nth(1).is_none();
+    device.readings().for_each(|name| write_reading(fill, device, name, is_alone, out));
+    if device.kind != Kind::Button && device.state().get("presses").is_some() {
+        out.key("button");
         out.object(|out| {
-            let before = out.mark();
-            write_main(&fill, device, out);
-            let is_alone = out.since(before).is_empty() && device.readings().nth(1).is_none();
-            device.readings().for_each(|name| write_reading(&fill, device, name, is_alone, out));
-            if device.kind != Kind::Button && device.state().get("presses").is_some() {
-                out.key("button");
-                out.object(|out| {
-                    out.members(BUTTON, &fill);
-                    out.members(r#""name":"Button","uniq_id":"@_$_button""#, &fill);
-                });
-            }
-            if device.battery.is_some() {
-                out.key("battery");
-                out.object(|out| out.members(BATTERY, &fill));
-            }
-            !out.since(before).is_empty()
-        })
-    })
+            out.members(BUTTON, fill);
+            out.members(r#""name":"Button","uniq_id":"hearthwave_@_$_button""#, fill);
+        });
+    }
+    if device.battery.is_some() {
+        out.key("battery");
+        out.object(|out| out.members(BATTERY, fill));
+    }
 }
 
 /// Writes the entity that people mean by the device's name, if it is not one of its readings.
@@ -121,7 +138,9 @@ fn write_main(fill: &[(char, &str); 2], device: &Device<'_>, out: &mut Writer<'_
         Kind::Light => &[LIGHT],
         Kind::Lock => &[LOCK, COMMAND],
         Kind::Cover | Kind::Garage => &[COVER, COVER_STATE],
-        Kind::Climate => &[CLIMATE],
+        Kind::Climate if device.abilities.modes().next().is_some() => &[CLIMATE],
+        Kind::Climate if device.abilities.can("setpoint") => &[SETPOINT_ALONE, SETPOINT_STATE],
+        Kind::Climate => &[r#""p":"sensor""#, SETPOINT_STATE],
         Kind::BinarySensor => &[BINARY],
         Kind::Scene => &[SCENE],
         Kind::Button => &[BUTTON],
@@ -170,19 +189,28 @@ fn write_details(fill: &[(char, &str); 2], device: &Device<'_>, out: &mut Writer
             }
         }
         Kind::Climate => {
-            if abilities.can("mode") {
-                out.members(MODE, fill);
+            let has_modes = abilities.modes().next().is_some();
+            if has_modes {
+                write_modes(device, out);
             }
-            out.key("modes");
-            out.array(|out| abilities.modes().for_each(|mode| out.value(mode)));
             if abilities.can("setpoint") {
-                out.members(SETPOINT, fill);
                 let mut lowest = heapless::String::<8>::new();
                 let _ = core::fmt::write(&mut lowest, format_args!("{least}"));
-                out.members(r#""min_temp":<,"max_temp":^"#, &[('<', &lowest), ('^', &highest)]);
+                let bounds = [('<', lowest.as_str()), ('^', &highest)];
+                if has_modes {
+                    out.members(SETPOINT, fill);
+                    out.members(r#""min_temp":<,"max_temp":^"#, &bounds);
+                } else {
+                    out.members(r#""min":<,"max":^"#, &bounds);
+                }
             }
             let is_fahrenheit = device.unit("setpoint").is_some_and(|unit| unit == *"°F");
-            out.field("temp_unit", if is_fahrenheit { "F" } else { "C" });
+            match (has_modes, is_fahrenheit) {
+                (true, true) => out.field("temp_unit", "F"),
+                (true, false) => out.field("temp_unit", "C"),
+                (false, true) => out.field("unit_of_meas", "°F"),
+                (false, false) => out.field("unit_of_meas", "°C"),
+            }
         }
         Kind::BinarySensor => {
             let class = device.state().get("class").and_then(|class| class.as_text());
@@ -193,6 +221,34 @@ fn write_details(fill: &[(char, &str); 2], device: &Device<'_>, out: &mut Writer
         }
         _ => {}
     }
+}
+
+/// Writes the modes that Home Assistant can show, and the templates that read and set them.
+fn write_modes(device: &Device<'_>, out: &mut Writer<'_>) {
+    let modes = || device.abilities.modes();
+    // The first mode of its class.
+    let selected =
+        || modes().filter(move |mode| modes().find(|other| other.class == mode.class) == Some(*mode));
+    out.key("modes");
+    out.array(|out| selected().for_each(|mode| out.value(mode.class)));
+    out.key("mode_stat_tpl");
+    out.string(|text| {
+        text.write_str("{{ {")?;
+        modes().try_for_each(|Mode { word, class }| write!(text, "'{word}':'{class}',"))?;
+        text.write_str("}.get(value_json.state.mode|default(0),'None')}}")
+    });
+    out.key("mode_cmd_tpl");
+    out.string(|text| {
+        write!(text, r#"{{"device":"{}","action":"mode","value":"{{{{"#, device.id)?;
+        let renamed = || selected().filter(|mode| mode.word != mode.class);
+        if renamed().next().is_some() {
+            text.write_str(" {")?;
+            renamed().try_for_each(|Mode { word, class }| write!(text, "'{class}':'{word}',"))?;
+            text.write_str("}.get(value,value)}}\"}")
+        } else {
+            text.write_str("value}}\"}")
+        }
+    });
 }
 
 /// Writes a reading as a sensor.

@@ -10,9 +10,11 @@ pub struct About<'a> {
     pub id: HubId<'a>,
     /// What people call it.
     pub name: &'a str,
+    /// Whether the hub's name is unset. Then its id follows the default name, so that two hubs can be told apart.
+    pub is_nameless: bool,
     /// The machine it runs on.
     pub target: &'a str,
-    /// Whether it knows how strong the radio's signal is.
+    /// Whether the hub has a radio with a signal strength, joined or not.
     pub has_signal: bool,
     /// Whether it knows how much stack is free.
     pub has_stack: bool,
@@ -22,7 +24,7 @@ pub struct About<'a> {
 type Row = (&'static str, &'static str);
 
 /// What people use.
-const ENTITIES: [Row; 9] = [
+const ENTITIES: [Row; 10] = [
     (
         "ask",
         r#""p":"text","name":"Ask","ic":"mdi:message-text","max":255,"cmd_t":"~/request/chat","cmd_tpl":"{\"text\":{{value|tojson}},\"conversation\":\"home-assistant\"}""#,
@@ -48,6 +50,10 @@ const ENTITIES: [Row; 9] = [
         r#""p":"event","name":"Approval","ic":"mdi:shield-key","stat_t":"~/approval/+","val_tpl":"{{dict(value_json,event_type=value_json.state)|tojson}}","evt_typ":["waiting","allowed","denied","expired","cancelled"]"#,
     ),
     (
+        "pending",
+        r#""p":"sensor","name":"Pending approval","ic":"mdi:shield-alert","stat_t":"~/approval","val_tpl":"{{value_json.what[:255] or 'none'}}","json_attr_t":"~/approval""#,
+    ),
+    (
         "controller",
         r#""p":"binary_sensor","name":"Controller","dev_cla":"connectivity","ent_cat":"diagnostic","stat_t":"~/info","val_tpl":"{{'ON' if value_json.link=='ready' else 'OFF'}}""#,
     ),
@@ -61,9 +67,9 @@ const ENTITIES: [Row; 9] = [
     ),
 ];
 
-/// Decides about what waits, by the number that the button keeps: that of the first, until it is decided. The hub then tells of
-/// the others again. So nothing is decided by somebody who looks at something else. `^` is the decision.
-const DECIDE: &str = r#""p":"button","json_attr_t":"~/approval/+","json_attr_tpl":"{% set waits=value_json.state=='waiting' %}{% set last=this.attributes.id|default(0) %}{{{'id':value_json.id,'what':value_json.what}|tojson if waits and last==0 else {'id':0}|tojson if last==value_json.id and not waits else {'id':last,'what':this.attributes.what|default('')}|tojson}}","cmd_t":"~/request/approve","cmd_tpl":"{\"id\":{{this.attributes.id|default(0)}},\"allow\":^}""#;
+/// Decides about the approval that *Pending approval* shows, by its number. The hub shows one at a time, and none for a moment
+/// before it shows the next one. `^` is the decision.
+const DECIDE: &str = r#""p":"button","json_attr_t":"~/approval","json_attr_tpl":"{{{'id':value_json.id,'what':value_json.what}|tojson}}","cmd_t":"~/request/approve","cmd_tpl":"{\"id\":{{this.attributes.id|default(0)}},\"allow\":^}""#;
 
 /// A member of `health`, `^`.
 const DIAGNOSTIC: &str = r#""p":"sensor","ent_cat":"diagnostic","stat_t":"~/health","val_tpl":"{{value_json['^']|default('None')}}""#;
@@ -96,7 +102,10 @@ pub(super) fn write(about: &About<'_>, out: &mut Writer<'_>) {
         out.key("dev");
         out.object(|out| {
             out.members(r#""ids":["hearthwave_@"],"mf":"Hearthwave""#, &[hub]);
-            out.field("name", about.name);
+            match about.is_nameless {
+                true => out.field("name", format_args!("{} {}", about.name, about.id.as_str())),
+                false => out.field("name", about.name),
+            }
             out.field("mdl", about.target);
             out.field("sw", env!("CARGO_PKG_VERSION"));
         });
@@ -108,7 +117,7 @@ pub(super) fn write(about: &About<'_>, out: &mut Writer<'_>) {
                 let fill = [hub, ('^', value)];
                 out.key(name);
                 out.object(|out| {
-                    out.members(r#""~":"hearthwave/@","uniq_id":"@_^""#, &[hub, ('^', name)]);
+                    out.members(r#""~":"hearthwave/@","uniq_id":"hearthwave_@_^""#, &[hub, ('^', name)]);
                     members.iter().for_each(|row| out.members(row, &fill));
                 });
             };

@@ -6,8 +6,9 @@
 //! ```
 //!
 //! Each announcement is one retained message that says where a thing's state is published, how to read it, and what to
-//! publish to command it; an empty one removes the thing. It is composed when it is sent, straight into the packet. What it
-//! consists of are rows of JSON, in which `@` stands for the hub's id and `$` for the device's.
+//! publish to command it. An empty message removes the thing. It is sent only if the broker retains an announcement,
+//! because Home Assistant logs a warning otherwise. An announcement is composed when it is sent, straight into the
+//! packet. What it consists of are rows of JSON, in which `@` stands for the hub's id and `$` for the device's.
 //!
 //! Commands are sent at most once: one that waits at the broker until the hub is back would surprise people.
 
@@ -31,6 +32,7 @@ use crate::limits;
 use crate::mqtt::Topic;
 use crate::settings::{HOMEASSISTANT_DEVICES, HOMEASSISTANT_DISCOVERY, HOMEASSISTANT_PREFIX, Setting};
 use crate::store::Store;
+use crate::text::Fingerprint;
 
 /// Who announces, in every announcement.
 const ORIGIN: &str = concat!(r#""o":{"name":"Hearthwave","sw":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
@@ -44,6 +46,10 @@ pub struct Discovery {
     is_on: Cell<bool>,
     has_devices: Cell<bool>,
     hub_is_due: Cell<bool>,
+    /// Whether the broker retains the hub's announcement although the hub is not to be announced.
+    hub_is_left: Cell<bool>,
+    /// Whether the retained announcements have to be compared with the current ones.
+    sweep_is_due: Cell<bool>,
 }
 
 impl Discovery {
@@ -54,6 +60,8 @@ impl Discovery {
             is_on: Cell::new(false),
             has_devices: Cell::new(false),
             hub_is_due: Cell::new(false),
+            hub_is_left: Cell::new(false),
+            sweep_is_due: Cell::new(false),
         }
     }
 
@@ -76,6 +84,25 @@ impl Discovery {
         self.is_on.set(HOMEASSISTANT_DISCOVERY.value(store, config).await == "on");
         self.has_devices.set(HOMEASSISTANT_DEVICES.value(store, config).await == "on");
         self.announce_hub();
+        self.sweep_if_off();
+    }
+
+    /// Requests a sweep if devices are not announced, so that announcements of any age are removed. Called when a
+    /// connection begins or a setting has changed.
+    pub fn sweep_if_off(&self) {
+        if !self.announces_devices() {
+            self.sweep_later();
+        }
+    }
+
+    /// Whether the retained announcements have to be compared with the current ones. Clears the flag.
+    pub fn take_sweep(&self) -> bool {
+        self.sweep_is_due.take()
+    }
+
+    /// Requests that comparison, also if it could not be completed.
+    pub fn sweep_later(&self) {
+        self.sweep_is_due.set(true);
     }
 
     /// Whether something is announced at all.
@@ -88,9 +115,30 @@ impl Discovery {
         self.hub_is_due.set(true);
     }
 
-    /// Takes whether the hub has to be announced, or removed.
-    pub fn take_hub(&self) -> bool {
-        self.hub_is_due.take()
+    /// Whether the hub has to be announced or removed. Clears the flags. If the broker `is_retaining`, the hub is
+    /// removed only after its announcement was [found](Self::hub_is_left) there.
+    pub fn take_hub(&self, is_retaining: bool) -> bool {
+        let is_left = self.hub_is_left.take();
+        self.hub_is_due.take() && (self.is_on() || is_left || !is_retaining)
+    }
+
+    /// Notes that the broker retains the hub's announcement although it is not wanted.
+    pub fn hub_is_left(&self) {
+        self.hub_is_left.set(true);
+        self.announce_hub();
+    }
+
+    /// The filter for all announcements of this hub.
+    pub fn topics(&self, hub: HubId<'_>) -> Topic {
+        self.topic(&["/device/", hub.as_str(), "/#"])
+    }
+
+    /// The thing that is announced on `topic`: an empty string for the hub, or a device id as it appears in the topic.
+    pub fn announced_on<'t>(&self, hub: HubId<'_>, topic: &'t str) -> Option<&'t str> {
+        let prefix = self.prefix.try_borrow().ok()?;
+        let rest = topic.strip_prefix(&**prefix)?.strip_prefix("/device/")?.strip_prefix(hub.as_str())?;
+        let of = rest.strip_suffix("/config")?;
+        if of.is_empty() { Some(of) } else { of.strip_prefix('/') }
     }
 
     /// Where the hub is announced.
@@ -100,10 +148,16 @@ impl Discovery {
 
     /// Where a device is announced.
     pub fn device_topic(&self, hub: HubId<'_>, id: &str) -> Topic {
-        let mut name = String::<{ limits::DEVICE_ID }>::new();
+        let mut name = String::<{ limits::DEVICE_ID + HASH }>::new();
         // Home Assistant takes no others.
         for letter in id.chars().map(|letter| if ".:".contains(letter) { '_' } else { letter }) {
             let _ = name.push(letter);
+        }
+        // `a.b`, `a:b` and `a_b` are three devices.
+        if name != id {
+            let mut hash = Fingerprint::new();
+            hash.add(id.as_bytes());
+            let _ = write!(name, "-{:08x}", hash.finish() as u32);
         }
         self.topic(&["/device/", hub.as_str(), "/", &name, "/config"])
     }
@@ -118,18 +172,28 @@ impl Discovery {
         writer.finish()
     }
 
-    /// Writes the announcement of a device; nothing if it is to be removed, or if there is nothing that Home Assistant could
-    /// show.
+    /// Whether the announcement of a device stays as it is: Home Assistant can show nothing of the device as it is described
+    /// now. An empty announcement would remove it, with all that people have set for it there.
+    pub fn keeps_announcement(&self, device: &Device<'_>) -> bool {
+        self.announces_devices() && !device::has_components(device)
+    }
+
+    /// Whether devices are announced.
+    pub fn announces_devices(&self) -> bool {
+        self.is_on.get() && self.has_devices.get()
+    }
+
+    /// Writes the announcement of a device; nothing if it is to be removed.
     pub fn write_device(
         &self,
         hub: HubId<'_>,
         device: Option<&Device<'_>>,
         buffer: &mut [u8],
     ) -> Result<usize, Overflow> {
-        let is_announced = self.is_on.get() && self.has_devices.get();
-        let Some(device) = device.filter(|_| is_announced) else { return Ok(0) };
+        let Some(device) = device.filter(|_| self.announces_devices()) else { return Ok(0) };
         let mut writer = Writer::new(buffer);
-        if device::write(hub, device, &mut writer) { writer.finish() } else { Ok(0) }
+        device::write(hub, device, &mut writer);
+        writer.finish()
     }
 
     fn topic(&self, parts: &[&str]) -> Topic {
@@ -145,7 +209,10 @@ impl Discovery {
     }
 }
 
+/// What a topic has behind an id that Home Assistant would not take.
+const HASH: usize = "-01234567".len();
+
 const _: () = assert!(
-    limits::DISCOVERY_PREFIX + "/device///config".len() + limits::HUB_ID + limits::DEVICE_ID
+    limits::DISCOVERY_PREFIX + "/device///config".len() + limits::HUB_ID + limits::DEVICE_ID + HASH
         <= limits::RESPONSE_TOPIC
 );

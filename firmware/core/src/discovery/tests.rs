@@ -28,10 +28,10 @@ fn announced(device: &Json) -> Json {
     let mut buffer = [0; 4096];
     let id = device["id"].as_str().unwrap();
     let hub = HubId::new(HUB).unwrap();
-    let length = home.with(id, |device| on().write_device(hub, Some(device), &mut buffer)).unwrap().unwrap();
-    if length == 0 {
+    if home.with(id, |device| on().keeps_announcement(device)).unwrap() {
         return Json::Null;
     }
+    let length = home.with(id, |device| on().write_device(hub, Some(device), &mut buffer)).unwrap().unwrap();
     let text = core::str::from_utf8(&buffer[..length]).unwrap();
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in {text}"))
 }
@@ -91,12 +91,20 @@ fn each_kind_is_what_home_assistant_has_for_it() {
                 ],
             ),
             "climate",
-            json!({ "modes": ["off", "heat"], "min_temp": 4.5, "max_temp": 30, "temp_unit": "C" }),
+            json!({
+                "modes": ["off", "heat"], "min_temp": 4.5, "max_temp": 30, "temp_unit": "C",
+                "mode_stat_tpl": "{{ {'off':'off','heat':'heat','energy heat':'heat',}.get(value_json.state.mode|default(0),'None')}}",
+            }),
         ),
         (
             device("binary_sensor", json!({ "class": "contact" }), &[]),
             "binary_sensor",
             json!({ "dev_cla": "door" }),
+        ),
+        (
+            device("binary_sensor", json!({ "class": "window" }), &[]),
+            "binary_sensor",
+            json!({ "dev_cla": "window" }),
         ),
         (
             device("binary_sensor", json!({ "class": "ghost" }), &[]),
@@ -125,7 +133,7 @@ fn each_kind_is_what_home_assistant_has_for_it() {
         let main = &announcement["cmps"]["main"];
         assert_eq!(
             (&main["p"], &main["name"], &main["uniq_id"]),
-            (&json!(platform), &none, &json!("hub-1_4-0")),
+            (&json!(platform), &none, &json!("hearthwave_hub-1_4-0")),
             "{device}"
         );
         for (name, value) in expected.as_object().unwrap() {
@@ -137,6 +145,52 @@ fn each_kind_is_what_home_assistant_has_for_it() {
     {
         assert_eq!(announced(&nothing), Json::Null);
     }
+}
+
+/// Otherwise Home Assistant would keep showing the previous mode.
+#[test]
+fn modes_unknown_to_home_assistant_are_mapped_or_left_out() {
+    let thermostat = |modes: &[&str]| {
+        let modes = json!({ "enum": modes });
+        announced(&device("climate", json!({ "mode": "off" }), &[("mode", modes)]))["cmps"]["main"].clone()
+    };
+    let known = thermostat(&["off", "heat", "auto"]);
+    assert_eq!(known["modes"], json!(["off", "heat", "auto"]));
+    assert_eq!(known["mode_cmd_tpl"], r#"{"device":"4-0","action":"mode","value":"{{value}}"}"#);
+    let mapped = thermostat(&["Off", "off", "energy heat", "full power", "moist", "auto changeover"]);
+    assert_eq!(mapped["modes"], json!(["off", "heat", "heat_cool"]));
+    assert_eq!(
+        mapped["mode_stat_tpl"],
+        "{{ {'off':'off','energy heat':'heat','full power':'heat','auto changeover':'heat_cool',}\
+         .get(value_json.state.mode|default(0),'None')}}"
+    );
+    assert_eq!(
+        mapped["mode_cmd_tpl"],
+        r#"{"device":"4-0","action":"mode","value":"{{ {'heat':'energy heat','heat_cool':'auto changeover',}.get(value,value)}}"}"#
+    );
+}
+
+/// A climate entity always offers to turn it off, which a device without modes cannot do.
+#[test]
+fn a_thermostat_without_modes_is_a_setpoint() {
+    let range = json!({ "minimum": 41, "maximum": 86 });
+    let modes = json!({ "enum": ["eco boost"] });
+    let actions = [("setpoint", range), ("mode", modes)];
+    for actions in [&actions[..1], &actions] {
+        let mut valve = device("climate", json!({ "setpoint": 68, "temperature": 66 }), actions);
+        valve["units"] = json!({ "setpoint": "°F" });
+        let entities = announced(&valve)["cmps"].clone();
+        let main = &entities["main"];
+        assert_eq!((&main["p"], &main["dev_cla"]), (&json!("number"), &json!("temperature")), "{entities}");
+        assert_eq!(
+            (&main["min"], &main["max"], &main["unit_of_meas"]),
+            (&json!(41), &json!(86), &json!("°F"))
+        );
+        assert_eq!(main["cmd_tpl"], r#"{"device":"4-0","action":"setpoint","value":{{value}}}"#);
+        assert_eq!(entities["temperature"]["p"], "sensor");
+    }
+    let shown = announced(&device("climate", json!({ "setpoint": 20 }), &[]))["cmps"]["main"].clone();
+    assert_eq!((&shown["p"], &shown["unit_of_meas"]), (&json!("sensor"), &json!("°C")), "{shown}");
 }
 
 #[test]
@@ -167,6 +221,7 @@ fn the_hub_has_what_its_machine_knows() {
     let about = |is_board: bool| About {
         id: HubId::new(HUB).unwrap(),
         name: "The \"hub\"",
+        is_nameless: false,
         target: "test",
         has_signal: is_board,
         has_stack: is_board,
@@ -181,7 +236,7 @@ fn the_hub_has_what_its_machine_knows() {
         std::println!("the hub's announcement: {length} bytes");
         announcement["cmps"].as_object().unwrap().len()
     };
-    assert_eq!((count(false), count(true)), (17, 19));
+    assert_eq!((count(false), count(true)), (18, 20));
     assert_eq!(Discovery::new().write_hub(&about(true), &mut buffer), Ok(0), "removed if it is off");
 }
 
@@ -189,7 +244,12 @@ fn the_hub_has_what_its_machine_knows() {
 fn topics_have_only_what_home_assistant_takes() {
     let (discovery, hub) = (on(), HubId::new(HUB).unwrap());
     assert_eq!(discovery.hub_topic(hub), "homeassistant/device/hub-1/config");
-    assert_eq!(discovery.device_topic(hub, "a.b:c-d_e"), "homeassistant/device/hub-1/a_b_c-d_e/config");
+    assert_eq!(discovery.device_topic(hub, "c-d_e"), "homeassistant/device/hub-1/c-d_e/config");
+    // Ids that Home Assistant does not take are told apart all the same.
+    let topics = ["a.b", "a:b", "a_b"].map(|id| discovery.device_topic(hub, id));
+    assert!(topics.iter().all(|topic| topic.starts_with("homeassistant/device/hub-1/a_b")), "{topics:?}");
+    assert!(topics[0] != topics[1] && topics[1] != topics[2] && topics[0] != topics[2], "{topics:?}");
+    assert!(!topics.iter().any(|topic| topic.contains(['.', ':'])), "{topics:?}");
 }
 
 /// Any JSON that a controller could put there.

@@ -13,8 +13,41 @@ const ACTIONS: [&str; 13] = [
     "activate",
 ];
 
-/// The modes of thermostats that the hub knows by name, one bit each.
-pub const MODES: [&str; 7] = ["off", "heat", "cool", "auto", "dry", "fan_only", "heat_cool"];
+/// A thermostat mode that the hub knows by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mode {
+    /// The controller's name for the mode.
+    pub word: &'static str,
+    /// Home Assistant's name for the mode.
+    pub class: &'static str,
+}
+
+const fn mode(word: &'static str, class: &'static str) -> Mode {
+    Mode { word, class }
+}
+
+/// The known modes, one bit each. If several modes have the same class, Home Assistant selects the first one that the
+/// device has. The others have the names of the Z-Wave specification, with the classes that Home Assistant's own Z-Wave
+/// integration uses.
+const MODES: [Mode; 15] = [
+    mode("off", "off"),
+    mode("heat", "heat"),
+    mode("cool", "cool"),
+    mode("auto", "auto"),
+    mode("dry", "dry"),
+    mode("fan_only", "fan_only"),
+    mode("heat_cool", "heat_cool"),
+    mode("energy heat", "heat"),
+    mode("furnace", "heat"),
+    mode("full power", "heat"),
+    mode("auxiliary", "heat"),
+    mode("energy cool", "cool"),
+    mode("fan", "fan_only"),
+    mode("auto changeover", "heat_cool"),
+    mode("away", "heat_cool"),
+];
+
+const _: () = assert!(MODES.len() <= u16::BITS as usize);
 
 /// What a device can do. All zeros for nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +57,7 @@ pub struct Abilities {
     /// The least and the largest value of `level`, `position` or `setpoint`, in tenths; of a device with several, of the last.
     bounds: (i16, i16),
     /// Bits of [`MODES`].
-    modes: u8,
+    modes: u16,
 }
 
 impl Abilities {
@@ -49,7 +82,7 @@ impl Abilities {
                 Some(&"mode") => {
                     let offered = value.get("enum").into_iter().flat_map(|list| list.items());
                     for mode in offered.filter_map(|mode| mode.as_text()?.plain()) {
-                        let at = MODES.iter().position(|known| *known == mode);
+                        let at = MODES.iter().position(|known| known.word == mode);
                         this.modes |= at.map_or(0, |at| 1 << at);
                     }
                 }
@@ -60,10 +93,10 @@ impl Abilities {
     }
 
     /// The same for the same abilities.
-    pub(super) fn to_bytes(self) -> [u8; 7] {
+    pub(super) fn to_bytes(self) -> [u8; 8] {
         let ([a, b], [c, d]) = (self.actions.to_le_bytes(), self.bounds.0.to_le_bytes());
-        let [e, f] = self.bounds.1.to_le_bytes();
-        [a, b, c, d, e, f, self.modes]
+        let ([e, f], [g, h]) = (self.bounds.1.to_le_bytes(), self.modes.to_le_bytes());
+        [a, b, c, d, e, f, g, h]
     }
 
     /// Whether it can do this.
@@ -77,8 +110,8 @@ impl Abilities {
     }
 
     /// The modes that it has, of those that the hub knows.
-    pub fn modes(&self) -> impl Iterator<Item = &'static str> {
-        let modes = self.modes;
+    pub fn modes(&self) -> impl Iterator<Item = Mode> + use<> {
+        let modes = if self.can("mode") { self.modes } else { 0 };
         MODES.into_iter().enumerate().filter(move |(at, _)| modes & 1 << at != 0).map(|(_, mode)| mode)
     }
 }

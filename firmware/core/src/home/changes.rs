@@ -19,6 +19,8 @@ pub(super) struct Stand {
     word: String<16>,
     /// On its way to where it will stand.
     is_moving: bool,
+    /// By how much its number may be off without having been changed.
+    tolerance: f64,
 }
 
 impl Stand {
@@ -36,12 +38,52 @@ impl Stand {
             Kind::Cover | Kind::Garage => (None, number("position"), String::new()),
             _ => return Self::default(),
         };
-        Self { is_on, number, word, is_moving: is_true("moving") == Some(true) }
+        let tolerance = match kind {
+            Kind::Light | Kind::Cover => limits::LEVEL_TOLERANCE,
+            Kind::Climate => limits::SETPOINT_TOLERANCE,
+            _ => 0.0,
+        };
+        Self { is_on, number, word, is_moving: is_true("moving") == Some(true), tolerance }
     }
 
-    /// Whether it is the same, on its way or not.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
+    /// Whether it holds any value. It does not if the device could not be read or has nothing to set.
+    pub(super) fn is_known(&self) -> bool {
+        self.is_on.is_some() || self.number.is_some() || !self.word.is_empty()
+    }
+
+    /// Whether it is exactly the same, on its way or not.
+    fn is_same(&self, other: &Self) -> bool {
         (self.is_on, self.number, &self.word) == (other.is_on, other.number, &other.word)
+    }
+
+    /// Whether it is the same as far as devices are exact, on its way or not.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let is_near = match (self.number, other.number) {
+            (Some(one), Some(other)) => {
+                let distance = if one > other { one - other } else { other - one };
+                distance <= self.tolerance
+            }
+            (one, other) => one == other,
+        };
+        (self.is_on, &self.word) == (other.is_on, &other.word) && is_near
+    }
+
+    /// Whether `undo` has restored this state of a device of this kind. A lamp that was off may keep its new level, which it
+    /// does not show.
+    pub(super) fn is_restored(&self, kind: Kind, now: &Self) -> bool {
+        match kind {
+            Kind::Light if self.is_on == Some(false) => now.is_on == Some(false),
+            _ => now.is_like(self),
+        }
+    }
+
+    /// The state that `undo` aims at. Without a colour for a lamp that was off and whose colour cannot be set.
+    pub(super) fn target(&self, kind: Kind, can_color: bool) -> Self {
+        let mut target = self.clone();
+        if kind == Kind::Light && self.is_on == Some(false) && !can_color {
+            target.word.clear();
+        }
+        target
     }
 
     /// The first thing to do with a device of this kind that stands like `now` so that it stands like this. None if nothing
@@ -55,6 +97,10 @@ impl Stand {
             }
             Kind::Lock if self.is_on != now.is_on => {
                 set(if self.is_on? { "lock" } else { "unlock" }, StepValue::None)
+            }
+            // First the colour, which may switch the lamp on.
+            Kind::Light if self.is_on == Some(false) && !self.word.is_empty() && self.word != now.word => {
+                set("color", StepValue::Word(self.word.clone()))
             }
             Kind::Light if self.is_on == Some(false) => {
                 (now.is_on != Some(false)).then_some(Step { action: "off", value: StepValue::None })
@@ -79,7 +125,8 @@ impl Stand {
     /// How a device that stands so stands after a step on its way to `target`.
     pub(super) fn follow(&mut self, step: &Step, target: &Self) {
         match step.action {
-            "mode" | "color" => self.word = target.word.clone(),
+            "mode" => self.word = target.word.clone(),
+            "color" => (self.word, self.is_on) = (target.word.clone(), Some(true)),
             "level" | "setpoint" => (self.number, self.is_on) = (target.number, target.is_on),
             _ => *self = target.clone(),
         }
@@ -117,12 +164,21 @@ impl StepValue {
 pub(super) struct Change {
     /// By which its call finds it again.
     number: u32,
-    /// The device; empty if it is not one, or not known which.
+    /// The device. Empty if the hub cannot follow the call's effect: the call is for several devices, for none, or for
+    /// a device that is not kept or whose state is unknown.
     pub(super) device: DeviceId,
     pub(super) before: Stand,
     pub(super) after: Stand,
     /// When its call ended; none while it runs.
     ended: Option<Instant>,
+    /// Its call ended with an error.
+    has_failed: bool,
+    /// The device sleeps, and gets the command when it wakes up.
+    is_pending: bool,
+    /// The device's state could not be read since the call.
+    is_unread: bool,
+    /// A person has been told that the call had no effect, or that it cannot be undone.
+    is_told: bool,
 }
 
 impl Change {
@@ -132,7 +188,39 @@ impl Change {
 
     /// Whether its call did something that was seen.
     pub(super) fn has_effect(&self) -> bool {
-        !self.after.is_like(&self.before)
+        !self.after.is_same(&self.before)
+    }
+
+    /// Whether the hub cannot know what its call did.
+    pub(super) fn is_untraceable(&self) -> bool {
+        self.device.is_empty()
+    }
+
+    /// Whether the device's state could not be read since the call.
+    pub(super) const fn is_unread(&self) -> bool {
+        self.is_unread
+    }
+
+    /// Whether its call has ended and may still do something.
+    fn is_recent(&self, now: Instant) -> bool {
+        let is_settling = |ended| now.saturating_duration_since(ended) < limits::CHANGE_SETTLES;
+        self.ended.is_some_and(|ended| self.is_pending || self.is_unread || is_settling(ended))
+    }
+
+    /// Whether its call has not ended.
+    pub(super) const fn is_running(&self) -> bool {
+        self.ended.is_none()
+    }
+
+    /// Whether its call is over and nothing came of it, nor will.
+    pub(super) fn is_void(&self, now: Instant) -> bool {
+        !self.is_running() && !self.has_effect() && !self.is_untraceable() && !self.is_recent(now)
+    }
+
+    /// Whether `undo` skips it.
+    fn is_passed_over(&self, now: Instant) -> bool {
+        let is_over = self.is_told || self.has_failed && self.is_void(now);
+        !self.is_running() && !self.has_effect() && is_over
     }
 }
 
@@ -155,13 +243,26 @@ impl Changes {
         self.kept.clear();
     }
 
-    /// A call begins that may change this device, or something else. The oldest change is evicted.
-    pub(super) fn begin(&mut self, device: DeviceId, stand: Stand) -> ChangeId {
+    /// Records a call that may change this device; an empty id stands for anything else. If there is no room, evicts a
+    /// change that `undo` does not need, or else the oldest one.
+    pub(super) fn begin(&mut self, device: DeviceId, stand: Stand, now: Instant) -> ChangeId {
         if self.kept.is_full() {
-            self.kept.remove(0);
+            let is_spent = |change: &Change| change.is_void(now) || change.is_passed_over(now);
+            let spent = self.kept.iter().position(is_spent);
+            self.kept.remove(spent.unwrap_or_default());
         }
         self.count = self.count.wrapping_add(1);
-        let change = Change { number: self.count, device, before: stand.clone(), after: stand, ended: None };
+        let change = Change {
+            number: self.count,
+            device,
+            before: stand.clone(),
+            after: stand,
+            ended: None,
+            has_failed: false,
+            is_pending: false,
+            is_unread: false,
+            is_told: false,
+        };
         // There is room now.
         let _ = self.kept.push(change);
         ChangeId(self.count)
@@ -177,23 +278,78 @@ impl Changes {
         }
     }
 
+    /// The call has ended with an error. It may have done something all the same.
+    pub(super) fn fail(&mut self, id: ChangeId, now: Instant) {
+        if let Some(change) = self.kept.iter_mut().find(|change| change.number == id.0) {
+            (change.ended, change.has_failed) = (Some(now), true);
+        }
+    }
+
     /// A device stands otherwise than before. That is what a call did which is running or has just ended; what comes later
     /// is somebody else's doing.
     pub(super) fn seen(&mut self, device: &str, stand: &Stand, now: Instant) {
         let Some(change) = self.kept.iter_mut().rev().find(|change| change.device == device) else { return };
-        let is_recent = |ended: Instant| now.saturating_duration_since(ended) < limits::CHANGE_SETTLES;
-        let is_its = match change.ended {
-            None => true,
-            Some(ended) => change.after.is_moving || !change.has_effect() && is_recent(ended),
-        };
+        // A light that is dimmed slowly, or a shutter, tells several times where it is.
+        let is_on_its_way = (stand.is_on, &stand.word) == (change.after.is_on, &change.after.word);
+        let is_its = change.ended.is_none()
+            || change.after.is_moving
+            || change.is_recent(now) && (!change.has_effect() || is_on_its_way);
+        if !stand.is_known() {
+            // The effect becomes visible when the device can be read again.
+            change.is_unread |= is_its;
+            return;
+        }
+        if change.is_unread {
+            (change.is_unread, change.ended) = (false, change.ended.map(|_| now));
+        }
         if is_its {
             change.after = stand.clone();
         }
     }
 
-    /// The last change that is over.
-    pub(super) fn last(&self) -> Option<&Change> {
-        self.kept.iter().rev().find(|change| change.ended.is_some())
+    /// Whether a command waits until the device wakes up: that of a call which is running or has just ended. Once the device
+    /// has it, it needs time to report.
+    pub(super) fn set_pending(&mut self, device: &str, is_pending: bool, now: Instant) {
+        let mut changes = self.kept.iter_mut().rev().filter(|change| change.device == device);
+        if !is_pending {
+            for change in changes.filter(|change| change.is_pending) {
+                (change.is_pending, change.ended) = (false, change.ended.map(|_| now));
+            }
+        } else if let Some(change) = changes.next() {
+            change.is_pending = change.ended.is_none() || change.is_recent(now);
+        }
+    }
+
+    /// Whether a command waits until the device wakes up.
+    pub(super) fn is_pending(&self, device: &str) -> bool {
+        self.kept.iter().any(|change| change.device == device && change.is_pending)
+    }
+
+    /// The last change. Skips calls without a visible effect if they have failed and are over, or if a person has been
+    /// told of them.
+    pub(super) fn last(&self, now: Instant) -> Option<&Change> {
+        self.kept.iter().rev().find(|change| !change.is_passed_over(now))
+    }
+
+    /// Marks the last calls, which had no visible effect, as told to a person. From then on `undo` skips them.
+    pub(super) fn pass_over_last(&mut self) {
+        let over = self.kept.iter_mut().rev().filter(|change| change.ended.is_some());
+        over.take_while(|change| !change.has_effect()).for_each(|change| change.is_told = true);
+    }
+
+    /// The last change of this device.
+    pub(super) fn last_of(&self, device: &str) -> Option<ChangeId> {
+        self.kept.iter().rev().find(|change| change.device == device).map(Change::id)
+    }
+
+    /// Merges the last change of the device with this earlier change of the same device.
+    pub(super) fn join(&mut self, earlier: ChangeId, device: &str) {
+        let Some(before) = self.find(earlier).map(|change| change.before.clone()) else { return };
+        let last = self.kept.iter_mut().rev().find(|change| change.device == device);
+        if let Some(last) = last.filter(|last| last.id() != earlier) {
+            last.before = before;
+            self.forget(earlier);
+        }
     }
 
     pub(super) fn find(&self, id: ChangeId) -> Option<&Change> {
@@ -202,5 +358,50 @@ impl Changes {
 
     pub(super) fn forget(&mut self, id: ChangeId) {
         self.kept.retain(|change| change.number != id.0);
+    }
+
+    /// A device has left. Another one may get its id.
+    pub(super) fn forget_device(&mut self, device: &str) {
+        self.kept.retain(|change| change.device != device);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use embassy_time::{Duration, Instant};
+
+    use super::{Changes, Kind, Stand};
+    use crate::home::DeviceId;
+    use crate::json::Value;
+    use crate::limits;
+
+    #[test]
+    fn a_change_stays_open_while_its_device_sleeps_and_settles_when_it_has_woken() {
+        let stand = |state: &str| Stand::of(Kind::Climate, Value::parse(state.as_bytes()).unwrap());
+        let (cold, warm) = (stand(r#"{"setpoint":17}"#), stand(r#"{"setpoint":21}"#));
+        let at = |seconds| Instant::MIN + Duration::from_secs(seconds);
+        let day = 86_400;
+        for is_slept_on in [true, false] {
+            let mut changes = Changes::new();
+            let id = changes.begin(DeviceId::try_from("9-0").unwrap(), cold.clone(), at(0));
+            changes.end(id, true, at(1));
+            changes.set_pending("9-0", is_slept_on, at(2));
+            assert_eq!(changes.find(id).unwrap().is_void(at(day)), !is_slept_on);
+            changes.set_pending("9-0", false, at(day));
+            // It tells what it did a moment after it got the command.
+            changes.seen("9-0", &warm, at(day + 5));
+            assert_eq!(changes.find(id).unwrap().has_effect(), is_slept_on);
+            // What comes later is somebody else's doing.
+            let later = day + limits::CHANGE_SETTLES.as_secs() + 1;
+            changes.seen("9-0", &cold, at(later));
+            assert_eq!(changes.find(id).unwrap().has_effect(), is_slept_on);
+        }
+        // A command of somebody else's makes an old change nobody's again.
+        let mut changes = Changes::new();
+        let id = changes.begin(DeviceId::try_from("9-0").unwrap(), cold.clone(), at(0));
+        changes.end(id, true, at(1));
+        changes.set_pending("9-0", true, at(day));
+        changes.seen("9-0", &warm, at(day + 1));
+        assert!(!changes.find(id).unwrap().has_effect());
     }
 }

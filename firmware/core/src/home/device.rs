@@ -5,10 +5,12 @@ use core::fmt::{self, Display};
 use super::ability::Abilities;
 use super::kind::{Kind, Standing};
 use super::reading::UnusualUnits;
+use super::resolve::{Address, Addressing};
 use super::table::PARTS;
 use crate::json::{self, Text, Value, Writer};
 use crate::limits;
 use crate::text::{Fingerprint, Measure};
+use crate::tool::Addressed;
 
 /// The name by which a device is known in topics and to the controller.
 pub type DeviceId = heapless::String<{ limits::DEVICE_ID }>;
@@ -47,11 +49,13 @@ pub struct Device<'a> {
     /// How it stands: a JSON object.
     pub(super) state: &'a str,
     /// What can be done with it, if that is [guarded](Kind::is_guarded): a JSON object, or empty.
-    pub(super) actions: &'a str,
+    pub(crate) actions: &'a str,
     /// What it can do.
     pub abilities: Abilities,
     /// The units of its measurements that are not the usual ones: a JSON object, or empty.
     pub(super) units: &'a str,
+    /// How calls address it.
+    pub(super) addressing: Addressing,
     /// Whether it can be reached.
     pub is_available: bool,
     /// How full its battery is, in percent.
@@ -61,12 +65,51 @@ pub struct Device<'a> {
 impl<'a> Device<'a> {
     /// How it stands: an object.
     pub fn state(&self) -> Value<'a> {
-        Value::parse(self.state.as_bytes()).unwrap_or(Value::EMPTY_OBJECT)
+        object(self.state)
     }
 
     /// What can be done with it, as far as it is kept.
-    pub(super) fn actions(&self) -> Value<'a> {
-        Value::parse(self.actions.as_bytes()).unwrap_or(Value::EMPTY_OBJECT)
+    pub(crate) fn actions(&self) -> Value<'a> {
+        object(self.actions)
+    }
+
+    /// The text by which calls address it.
+    pub(super) const fn address_text(&self) -> Option<&'a str> {
+        match self.addressing.address {
+            Address::Opaque => None,
+            Address::Name => Some(self.name),
+            Address::Id | Address::Number => Some(self.id),
+        }
+    }
+
+    /// Whether this value is its address.
+    pub(crate) fn is_addressed_by(&self, value: Value<'_>) -> bool {
+        match (self.addressing.address, value.as_text()) {
+            (Address::Name, Some(text)) => text == *self.name,
+            (Address::Id, Some(text)) => text == *self.id,
+            (Address::Number, None) => value.text() == self.id,
+            _ => false,
+        }
+    }
+
+    /// Its address for this argument of a call, unless the call has it.
+    pub(super) fn address_unless_given(&self, arguments: Value<'_>, argument: &str) -> Option<Addressed> {
+        let address = Addressed {
+            argument: argument.try_into().ok()?,
+            value: self.address_text()?.try_into().ok()?,
+            is_number: self.addressing.address == Address::Number,
+        };
+        (!address.is_in(arguments)).then_some(address)
+    }
+
+    /// A hash of what it is: another device of the same name has another one.
+    pub(crate) fn identity(&self) -> u64 {
+        let mut hash = Fingerprint::new();
+        for text in [self.id, self.name, self.room, self.actions] {
+            hash.add(text.as_bytes());
+        }
+        hash.add(&[self.kind as u8, self.addressing.address as u8]);
+        hash.finish()
     }
 
     /// The unit of a member of its state: the device's own, or the usual one.
@@ -108,6 +151,12 @@ impl<'a> Device<'a> {
     }
 }
 
+/// The object in a text of the table, which was checked when it was read, or an empty one.
+fn object(text: &str) -> Value<'_> {
+    let checked = Some(text).filter(|text| !text.is_empty());
+    checked.and_then(|text| Value::unchecked(text.as_bytes())).unwrap_or(Value::EMPTY_OBJECT)
+}
+
 /// What a device measures, by its state.
 fn readings_in<'a>(state: Value<'a>) -> impl Iterator<Item = Text<'a>> + use<'a> {
     const SET: [&str; 5] = ["level", "position", "setpoint", "button", "presses"];
@@ -128,7 +177,7 @@ impl Display for Device<'_> {
 /// A device as the controller describes it in a resource.
 #[derive(Clone, Copy, Debug)]
 pub struct Description<'a> {
-    name: Option<Text<'a>>,
+    pub(super) name: Option<Text<'a>>,
     room: Option<Text<'a>>,
     kind_word: Option<Text<'a>>,
     pub(super) kind: Kind,
@@ -139,6 +188,10 @@ pub struct Description<'a> {
     units: Value<'a>,
     pub(super) is_available: bool,
     pub(super) battery: Option<u8>,
+    /// A command waits until the device wakes up.
+    pub(super) is_pending: bool,
+    /// A command that waited for the device to wake up was lost.
+    pub(super) is_lost: bool,
 }
 
 impl<'a> Description<'a> {
@@ -163,6 +216,8 @@ impl<'a> Description<'a> {
             units: Value::EMPTY_OBJECT,
             is_available: true,
             battery: None,
+            is_pending: false,
+            is_lost: false,
         };
         // In one pass: to look each up by its name would read all of them each time.
         for (key, value) in resource.members() {
@@ -177,12 +232,19 @@ impl<'a> Description<'a> {
                 Some("units") => this.units = object(),
                 Some("available") => this.is_available = value.text() != "false",
                 Some("battery") => this.battery = percent().map(|percent| percent as u8),
+                Some("pending") => this.is_pending = value.text() == "true",
+                Some("lost") => this.is_lost = value.text() == "true",
                 _ => {}
             }
         }
         this.name = this.name.filter(|name| !crate::text::is_blank(name));
         this.kind = Kind::named(this.kind_word, this.state);
         this
+    }
+
+    /// What people call it.
+    pub(super) fn name(&self) -> heapless::String<{ limits::QUOTE }> {
+        self.name.map(|name| name.excerpt()).unwrap_or_default()
     }
 
     /// The texts that are kept of it, in the order of [`super::table::Part`]; the first is its id.

@@ -69,28 +69,60 @@ impl Kind {
         matches!(self, Self::Lock | Self::Garage | Self::Siren)
     }
 
+    /// How much it matters that the hub keeps it, if there is not room for all: guarded devices first, then what stands for
+    /// several devices.
+    pub(super) const fn rank(self) -> u8 {
+        match self {
+            Self::Lock | Self::Garage | Self::Siren => 2,
+            Self::Scene | Self::Group => 1,
+            Self::Other
+            | Self::Switch
+            | Self::Light
+            | Self::Climate
+            | Self::Cover
+            | Self::Sensor
+            | Self::BinarySensor
+            | Self::Button => 0,
+        }
+    }
+
     /// What people look for when they ask what is not as it should be: whether it is on, open or unlocked, by its state.
     /// `None` if it is not, or cannot be.
     pub fn stands_out(self, state: Value<'_>) -> Option<Notable> {
         let is = |name: &str, wanted: &str| state.get(name).is_some_and(|value| value.text() == wanted);
         let is_open = || state.get("position").and_then(|at| at.as_f64()).is_some_and(|at| at > 0.0);
         match self {
-            Self::Switch | Self::Light | Self::Siren => is("on", "true").then_some(Notable::On),
+            Self::Switch | Self::Light => is("on", "true").then_some(Notable::On),
+            Self::Siren => is("on", "true").then_some(Notable::Alarm),
             Self::Lock => is("locked", "false").then_some(Notable::Unlocked),
             // One that moves or has stopped on its way is not closed, wherever it is.
             Self::Cover | Self::Garage => {
                 (is_open() || is("moving", "true") || is("stopped", "true")).then_some(Notable::Open)
             }
-            Self::BinarySensor if is("class", "\"contact\"") => is("active", "true").then_some(Notable::Open),
-            Self::BinarySensor => is("active", "true").then_some(Notable::Active),
+            Self::BinarySensor => is("active", "true").then(|| sensed(state)),
             _ => None,
         }
+    }
+}
+
+/// The meaning of an active binary sensor of this class.
+fn sensed(state: Value<'_>) -> Notable {
+    const ALARMS: [&str; 5] = ["smoke", "gas", "leak", "heat", "tamper"];
+    const CONTACTS: [&str; 2] = ["contact", "window"];
+    let class = state.get("class").and_then(|class| class.as_text());
+    let is_one = |words: &[&str]| class.is_some_and(|class| words.iter().any(|word| class == **word));
+    match () {
+        () if is_one(&ALARMS) => Notable::Alarm,
+        () if is_one(&CONTACTS) => Notable::Open,
+        () => Notable::Active,
     }
 }
 
 /// How a device can stand out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notable {
+    /// A warning of danger: a siren that is on, or an active sensor for smoke, gas, water, heat or tampering.
+    Alarm,
     /// It is on.
     On,
     /// It is open.
@@ -142,7 +174,7 @@ impl core::fmt::Display for Standing<'_> {
                     (None, None) => f.write_str(word(None, "", "")),
                 }
             }
-            Kind::BinarySensor if get("class").is_some_and(|class| class.text() == "\"contact\"") => {
+            Kind::BinarySensor if sensed(state) == Notable::Open => {
                 f.write_str(word(is_true("active"), "open", "closed"))
             }
             Kind::BinarySensor => f.write_str(word(is_true("active"), "active", "not active")),

@@ -1,66 +1,196 @@
-//! Finds devices as people name them: in any case, without articles, with the room, or by a beginning that no other has.
+//! Matches spoken names to devices: in any case, without articles, with the room, or by a unique beginning.
 
 use super::device::Device;
-use super::table::Table;
 use crate::text::words::{small, words};
 
-/// Shorter beginnings of a name are taken for a slip.
+/// Shorter beginnings of a name count as a slip of the tongue.
 const PREFIX: usize = 3;
 
 /// Words that people add or leave out.
 const FILLERS: [&str; 9] = ["the", "a", "an", "my", "our", "in", "of", "at", "on"];
 
-/// Whether two texts are the same, whatever the case.
-fn is_same(one: &str, other: &str) -> bool {
-    one.chars().map(small).eq(other.chars().map(small))
+/// A name as it is compared: hashes of its words in lower case, without fillers.
+///
+/// Two names with the same hashes count as the same name. A collision is harmless: the call goes to the device that is found,
+/// and it is that device which is assessed and shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Phrase {
+    /// Depends on the order of the words.
+    sequence: u32,
+    /// Does not depend on it.
+    set: u32,
+    letters: u16,
 }
 
-/// The words of a name that count.
-fn bare(name: &str) -> impl Iterator<Item = &str> + Clone {
-    let is_filler = |word: &str| FILLERS.iter().any(|filler| is_same(filler, word));
-    // "The A" is a name, too.
-    let is_all = words_of(name).all(is_filler);
-    words_of(name).filter(move |word| is_all || !is_filler(word))
-}
-
-fn words_of(name: &str) -> impl Iterator<Item = &str> + Clone {
-    let mut rest = name;
-    core::iter::from_fn(move || {
-        let (word, after) = words(rest).next()?;
-        rest = after;
-        Some(word)
-    })
-}
-
-/// Whether these are the same words in the same order.
-fn are_same<'a, 'b>(
-    mut one: impl Iterator<Item = &'a str>,
-    mut other: impl Iterator<Item = &'b str>,
-) -> bool {
-    loop {
-        match (one.next(), other.next()) {
-            (None, None) => return true,
-            (Some(one), Some(other)) if is_same(one, other) => {}
-            _ => return false,
+impl Phrase {
+    /// The phrase that these texts make up, one after the other.
+    fn of(texts: [&str; 2]) -> Self {
+        let mut bare = Self { sequence: 0, set: 0, letters: 0 };
+        let mut all = bare;
+        for (word, _) in texts.into_iter().flat_map(words) {
+            all.add(word);
+            if !is_filler(word) {
+                bare.add(word);
+            }
         }
+        // A name may consist of fillers: "The A".
+        if bare.letters == 0 { all } else { bare }
+    }
+
+    fn add(&mut self, word: &str) {
+        // FNV-1a of the word. Sums and products of words tell phrases apart.
+        let mix = |hash: u32, letter: char| (hash ^ u32::from(small(letter))).wrapping_mul(0x0100_0193);
+        let hash = word.chars().fold(0x811c_9dc5, mix);
+        self.sequence = self.sequence.wrapping_mul(31).wrapping_add(hash);
+        self.set = self.set.wrapping_add(hash);
+        self.letters = self.letters.saturating_add(word.chars().count() as u16);
+    }
+
+    /// The same for the same words in any order.
+    const fn key(&self) -> u16 {
+        (self.set ^ self.set >> 16) as u16
+    }
+
+    /// Whether there are no words.
+    const fn is_empty(&self) -> bool {
+        self.letters == 0
     }
 }
 
-/// Whether these are the same words in any order.
-fn are_alike<'a>(
-    one: impl Iterator<Item = &'a str> + Clone,
-    other: impl Iterator<Item = &'a str> + Clone,
-) -> bool {
-    one.clone().all(|word| other.clone().any(|known| is_same(word, known)))
-        && other.clone().all(|word| one.clone().any(|known| is_same(word, known)))
+/// Short hashes of a device's name, kept with the device: most devices are told apart from a spoken name without a look at
+/// their letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NameKeys {
+    name: u16,
+    with_room: u16,
 }
 
-/// Whether a text begins with what was said, word by word; the last word may be cut short.
-fn begins<'a, 'b>(mut name: impl Iterator<Item = &'a str>, said: impl Iterator<Item = &'b str>) -> bool {
-    let mut said = said.peekable();
-    while let Some(word) = said.next() {
-        let Some(known) = name.next() else { return false };
-        let is_last = said.peek().is_none();
+impl NameKeys {
+    pub(super) const NONE: Self = Self { name: 0, with_room: 0 };
+
+    pub(super) fn of(name: &str, room: &str) -> Self {
+        Self { name: Phrase::of([name, ""]).key(), with_room: Phrase::of([name, room]).key() }
+    }
+
+    /// Whether the name, with or without the room, may consist of the words of the other name.
+    pub(super) const fn may_be_name(self, other: Self) -> bool {
+        self.name == other.name || self.with_room == other.name
+    }
+
+    /// Whether the name may consist of these words, in any order, with or without the room.
+    pub(super) fn may_be(self, spoken: &Spoken<'_>) -> bool {
+        let key = spoken.phrase.key();
+        self.name == key || self.with_room == key
+    }
+}
+
+fn is_filler(word: &str) -> bool {
+    word.len() <= 3 && FILLERS.iter().any(|filler| is_same(filler, word))
+}
+
+/// Whether two texts are the same, whatever the case.
+pub(super) fn is_same(one: &str, other: &str) -> bool {
+    one.chars().map(small).eq(other.chars().map(small))
+}
+
+/// How well a spoken name matches a device, the best first. A worse match counts only if no device has a better one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Match {
+    /// It is the id.
+    Id,
+    /// It is the name, letter by letter.
+    Exact,
+    /// The same words in the same order.
+    Words,
+    /// The same words in any order, with or without the room: "the light in the hall" is the Hall Light.
+    AnyOrder,
+    /// The name begins so.
+    Beginning,
+    /// Room and name, or name and room, begin so.
+    BeginningWithRoom,
+}
+
+/// A spoken name, prepared for comparison with many devices.
+pub(super) struct Spoken<'a> {
+    text: &'a str,
+    phrase: Phrase,
+}
+
+impl<'a> Spoken<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let text = text.trim();
+        Self { text, phrase: Phrase::of([text, ""]) }
+    }
+
+    /// The text, without white space around it.
+    pub(super) const fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// Whether this is the device's name with its id in parentheses. The hub writes it that way to distinguish devices
+    /// of the same name.
+    pub(super) fn is_marked(&self, device: &Device<'_>) -> bool {
+        let rest = self.text.strip_suffix(')').and_then(|rest| rest.strip_suffix(device.id));
+        rest.and_then(|rest| rest.strip_suffix('(')).is_some_and(|name| is_same(name.trim_end(), device.name))
+    }
+
+    /// How well this is the device's name or id, if it is.
+    pub(super) fn matches(&self, device: &Device<'_>) -> Option<Match> {
+        if device.id == self.text || self.is_marked(device) {
+            return Some(Match::Id);
+        }
+        if device.name == self.text {
+            return Some(Match::Exact);
+        }
+        if self.phrase.is_empty() {
+            return None;
+        }
+        let name = Phrase::of([device.name, ""]);
+        if name == self.phrase {
+            return Some(Match::Words);
+        }
+        let has_room = !device.room.is_empty();
+        if name.set == self.phrase.set
+            || has_room && Phrase::of([device.name, device.room]).set == self.phrase.set
+        {
+            return Some(Match::AnyOrder);
+        }
+        None
+    }
+
+    /// How well this is the beginning of the device's name, if it is.
+    pub(super) fn begins(&self, device: &Device<'_>) -> Option<Match> {
+        let has_room = !device.room.is_empty();
+        if usize::from(self.phrase.letters) < PREFIX {
+            return None;
+        }
+        if begins([device.name, ""], self.text) {
+            return Some(Match::Beginning);
+        }
+        let with_room = [[device.room, device.name], [device.name, device.room]];
+        (has_room && with_room.into_iter().any(|texts| begins(texts, self.text)))
+            .then_some(Match::BeginningWithRoom)
+    }
+
+    /// How many words of the device's name or room were said, or nearly said: more is nearer.
+    pub(super) fn nearness(&self, device: &Device<'_>) -> usize {
+        let known = || words(device.name).chain(words(device.room));
+        let is_near = |word: &str| known().any(|(known, _)| is_similar(word, known));
+        words(self.text).filter(|(word, _)| !is_filler(word) && is_near(word)).count()
+    }
+}
+
+/// Whether the words of these texts begin with those of `spoken`; the last one may be cut short.
+fn begins(texts: [&str; 2], spoken: &str) -> bool {
+    let bare = |word: &&str| !is_filler(word);
+    let mut known = texts.into_iter().flat_map(words).map(|(word, _)| word).filter(bare);
+    let mut spoken = words(spoken).map(|(word, _)| word).filter(bare).peekable();
+    if spoken.peek().is_none() {
+        return false;
+    }
+    while let Some(word) = spoken.next() {
+        let Some(known) = known.next() else { return false };
+        let is_last = spoken.peek().is_none();
         let mut letters = known.chars().map(small);
         let is_beginning = word.chars().map(small).all(|letter| letters.next() == Some(letter));
         if !is_beginning || !is_last && letters.next().is_some() {
@@ -70,99 +200,13 @@ fn begins<'a, 'b>(mut name: impl Iterator<Item = &'a str>, said: impl Iterator<I
     true
 }
 
-/// How well a device is named by what was said. Later ones count only if none of the earlier ones fits any device.
-const STAGES: [fn(&Device<'_>, &str) -> bool; 6] = [
-    |device, said| device.id == said || device.name == said,
-    |device, said| are_same(bare(device.name), bare(said)),
-    |device, said| {
-        has_room(device)
-            && with_room(device)
-                .into_iter()
-                .any(|[one, two]| are_same(bare(one).chain(bare(two)), bare(said)))
-    },
-    // "The light in the hall" is the Hall Light.
-    |device, said| {
-        bare(said).next().is_some()
-            && (are_alike(bare(device.name), bare(said))
-                || has_room(device) && are_alike(bare(device.name).chain(bare(device.room)), bare(said)))
-    },
-    |device, said| is_long(said) && begins(bare(device.name), bare(said)),
-    |device, said| {
-        is_long(said)
-            && has_room(device)
-            && with_room(device).into_iter().any(|[one, two]| begins(bare(one).chain(bare(two)), bare(said)))
-    },
-];
-
-/// Of the stages, those that name a device and leave no doubt.
-const CERTAIN: usize = 4;
-
-const fn has_room(device: &Device<'_>) -> bool {
-    !device.room.is_empty()
+/// Whether one word may be a slip for another: they share a beginning of three letters, or one is part of the other.
+fn is_similar(one: &str, other: &str) -> bool {
+    let common = one.chars().map(small).zip(other.chars().map(small)).take_while(|(a, b)| a == b).count();
+    common >= PREFIX || is_same(one, other)
 }
 
-const fn with_room<'a>(device: &Device<'a>) -> [[&'a str; 2]; 2] {
-    [[device.room, device.name], [device.name, device.room]]
-}
-
-fn is_long(said: &str) -> bool {
-    bare(said).flat_map(str::chars).count() >= PREFIX
-}
-
-/// Whether what was said can be this device's name, in any spelling.
-pub(super) fn may_name(device: &Device<'_>, said: &str) -> bool {
-    STAGES.iter().any(|fits| fits(device, said.trim()))
-}
-
-/// Whether what was said is this device's name, in a spelling that leaves no doubt.
-pub(super) fn names(device: &Device<'_>, said: &str) -> bool {
-    STAGES.iter().take(CERTAIN).any(|fits| fits(device, said.trim()))
-}
-
-/// Which device was meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Meant {
-    /// The one at this place.
-    One(usize),
-    /// Several fit what was said in this stage.
-    Several(usize),
-    /// None does.
-    None,
-}
-
-/// The device that was meant.
-pub(super) fn find(table: &Table, said: &str) -> Meant {
-    let said = said.trim();
-    for (stage, fits) in STAGES.iter().enumerate() {
-        let mut fitting = table.devices().filter(|(_, device)| fits(device, said));
-        match (fitting.next(), fitting.next()) {
-            (None, _) => {}
-            (Some((place, _)), None) => return Meant::One(place),
-            _ => return Meant::Several(stage),
-        }
-    }
-    Meant::None
-}
-
-/// The devices that fit what was said in this stage.
-pub(super) fn candidates<'t>(
-    table: &'t Table,
-    said: &'t str,
-    stage: usize,
-) -> impl Iterator<Item = Device<'t>> {
-    let fits = STAGES.get(stage);
-    table
-        .devices()
-        .map(|(_, device)| device)
-        .filter(move |device| fits.is_some_and(|fits| fits(device, said.trim())))
-}
-
-/// Whether another device has the same name.
-pub(super) fn has_twin(table: &Table, device: &Device<'_>) -> bool {
-    table.devices().any(|(_, other)| other.id != device.id && is_same(other.name, device.name))
-}
-
-/// Whether the room is named so.
-pub(super) fn is_room(room: &str, said: &str) -> bool {
-    are_same(bare(room), bare(said))
+/// Whether the room is called so.
+pub(super) fn is_room(room: &str, spoken: &str) -> bool {
+    Phrase::of([room, ""]) == Phrase::of([spoken, ""])
 }

@@ -1,18 +1,62 @@
 //! The home at the broker: what has to be published of the devices, and what an earlier run left there.
 
-use super::table::{Flags, Table};
-use super::{DeviceId, Home, Phase};
-use crate::json::{Overflow, Value, Writer};
+use heapless::String;
 
-/// What has to become of the state that the broker keeps of a device from an earlier run.
+use super::table::Flags;
+use super::{Device, DeviceId, Home, Knowledge};
+use crate::json::{Overflow, Value, Writer};
+use crate::limits;
+
+/// What to do with a device state that the broker has retained since an earlier run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leftover {
-    /// It is right, or will be soon.
+    /// Leave it: it is right, or nobody knows yet.
     Keep,
-    /// Nobody knows how the device is.
+    /// Replace it by an unavailable one: the device may exist, but the hub does not follow it.
     Unavailable,
-    /// There is no such device.
+    /// Remove it: the device does not exist any more.
     Clear,
+    /// Remove the announcement for Home Assistant.
+    Unannounce,
+}
+
+/// A device whose state the broker has retained since an earlier run, and that is not in the table.
+pub(crate) struct Remains {
+    pub(crate) id: DeviceId,
+    pub(crate) leftover: Leftover,
+    name: String<{ limits::DEVICE_NAME }>,
+    room: String<{ limits::DEVICE_ROOM }>,
+    kind: String<16>,
+}
+
+impl Remains {
+    /// Takes the name, room and kind from the retained state.
+    pub(crate) fn new(id: DeviceId, leftover: Leftover, payload: &[u8]) -> Self {
+        fn text<const N: usize>(state: Value<'_>, name: &str) -> String<N> {
+            state.get(name).and_then(|value| value.as_text()?.decode()).unwrap_or_default()
+        }
+        let state = Value::parse(payload).unwrap_or(Value::EMPTY_OBJECT);
+        Self { id, leftover, name: text(state, "name"), room: text(state, "room"), kind: text(state, "kind") }
+    }
+
+    /// Writes what replaces the state: nothing if the device does not exist any more, or else that it is unavailable.
+    pub(crate) fn write(&self, buffer: &mut [u8]) -> Result<usize, Overflow> {
+        if matches!(self.leftover, Leftover::Clear | Leftover::Unannounce) {
+            return Ok(0);
+        }
+        let mut writer = Writer::new(buffer);
+        writer.object(|out| {
+            out.field("id", self.id.as_str());
+            for (name, text) in [("name", &*self.name), ("room", &*self.room), ("kind", &*self.kind)] {
+                if !text.is_empty() || name == "room" {
+                    out.field(name, text);
+                }
+            }
+            out.field("state", Value::EMPTY_OBJECT);
+            out.field("available", false);
+        });
+        writer.finish()
+    }
 }
 
 impl Home {
@@ -26,8 +70,8 @@ impl Home {
         self.changed.wait().await;
     }
 
-    /// A connection to the broker begins. It has to be told everything again; what it keeps from earlier runs is looked at in
-    /// a `fresh` session.
+    /// A connection to the broker begins. Everything is published again; in a `fresh` session what the broker has retained is
+    /// compared with the devices.
     pub(crate) fn connected(&self, fresh: bool) {
         self.change(|table| {
             for place in 0..table.len() {
@@ -39,9 +83,15 @@ impl Home {
         self.sweep_is_due.set(fresh || self.sweep_is_due.get());
     }
 
-    /// Whether what the broker keeps of earlier runs has to be looked at, once.
+    /// Whether the broker's retained states have to be compared with the devices: once all devices have been read, and again
+    /// when a second list has confirmed which devices exist.
     pub(crate) fn take_sweep(&self) -> bool {
-        self.sweep_is_due.take()
+        self.is_known() && self.sweep_is_due.take()
+    }
+
+    /// Whether a second list has confirmed which devices exist.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.is_confirmed.get()
     }
 
     /// That could not be done yet.
@@ -49,32 +99,22 @@ impl Home {
         self.sweep_is_due.set(true);
     }
 
-    /// What has to become of the state that the broker keeps of a device from an earlier run.
+    /// What to do with a device state that the broker has retained since an earlier run.
     pub(crate) fn leftover(&self, id: &str, payload: &[u8]) -> Leftover {
-        // Of one that is here and was not read yet, nobody knows how it stands.
-        let place = self.look(|table| table.place(id).map(|place| table.has(place, Flags::KNOWN)));
-        let Some(place) = place else { return Leftover::Keep };
         let is_available = || {
-            Value::parse(payload)
-                .ok()
-                .and_then(|state| state.get("available"))
-                .is_none_or(|is| is.text() != "false")
+            let state = Value::parse(payload).ok();
+            state.and_then(|state| state.get("available")).is_none_or(|is| is.text() != "false")
         };
-        if place == Some(true) || payload.is_empty() {
-            Leftover::Keep
-        } else if place.is_none() && (self.is_known() || self.is_unsupported()) {
-            Leftover::Clear
-        } else if is_available() {
-            Leftover::Unavailable
-        } else {
-            Leftover::Keep
+        let is_kept = self.look(|table| table.place(id).is_some()) != Some(false);
+        if is_kept || payload.is_empty() {
+            return Leftover::Keep;
         }
-    }
-
-    /// Whether a device of this id has been read since the controller was last lost.
-    pub(crate) fn knows(&self, id: &str) -> bool {
-        let place = |table: &Table| table.place(id).is_some_and(|place| table.has(place, Flags::KNOWN));
-        self.look(place).unwrap_or_default()
+        match self.knowledge() {
+            Knowledge::Complete if self.is_confirmed.get() && self.left_out() == 0 => Leftover::Clear,
+            // The next list may have it, it may have no room, or be in a part of the list that cannot be read.
+            Knowledge::Complete | Knowledge::Incomplete if is_available() => Leftover::Unavailable,
+            _ => Leftover::Keep,
+        }
     }
 
     /// Whether what is retained of devices is of this run: all have been read once. Then each tells for itself.
@@ -115,9 +155,30 @@ impl Home {
         self.take(Flags::UNANNOUNCED)
     }
 
+    /// Calls `look` with a device that has left and was described before.
+    pub(crate) fn with_left<T>(&self, id: &str, look: impl FnOnce(&Device<'_>) -> T) -> Option<T> {
+        self.look(|table| {
+            let place = table.place(id).filter(|place| table.has(*place, Flags::GONE))?;
+            table.get(place).filter(|device| !device.state.is_empty()).map(|device| look(&device))
+        })?
+    }
+
+    /// The first device id for which `is_it` holds.
+    pub(crate) fn id_where(&self, is_it: impl Fn(&str) -> bool) -> Option<DeviceId> {
+        self.look(|table| {
+            let (_, device) = table.devices().find(|(_, device)| is_it(device.id))?;
+            DeviceId::try_from(device.id).ok()
+        })?
+    }
+
     /// Home Assistant could not be told.
     pub(crate) fn unannounced(&self, id: &str) {
         self.mark(id, Flags::UNANNOUNCED);
+    }
+
+    /// Takes the id of a device that a command was lost to before it woke up.
+    pub(super) fn take_loss(&self) -> Option<DeviceId> {
+        self.take(Flags::LOSS_UNTOLD)
     }
 
     /// Takes the id of a device that somebody has pressed.
@@ -163,7 +224,18 @@ impl Home {
     /// Writes the payload of `device/<id>`; nothing if the device has left.
     pub(crate) fn write(&self, id: &str, buffer: &mut [u8]) -> Result<usize, Overflow> {
         let mut writer = Writer::new(buffer);
-        match self.with(id, |device| writer.object(|out| device.write(out))) {
+        let write = |device: &Device<'_>| {
+            writer.object(|out| {
+                // Of one that was never read, nothing is known but that.
+                if device.state.is_empty() {
+                    out.field("state", Value::EMPTY_OBJECT);
+                    out.field("available", false);
+                } else {
+                    device.write(out);
+                }
+            });
+        };
+        match self.with(id, write) {
             Some(()) => writer.finish(),
             None => Ok(0),
         }
@@ -176,8 +248,8 @@ impl Home {
             if let Some(place) = gone.filter(|place| !table.has(*place, Flags::DUE)) {
                 table.remove(place);
                 // There is room for one that was left out.
-                if self.left_out.get() > 0 && self.phase.get() == Phase::Known {
-                    self.phase.set(Phase::Unlisted);
+                if table.left_out() > 0 && self.knowledge.get() == Knowledge::Complete {
+                    self.knowledge.set(Knowledge::Unlisted);
                     self.wake.signal(());
                 }
             }

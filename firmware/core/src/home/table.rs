@@ -5,6 +5,9 @@ use core::fmt::{self, Display, Write as _};
 use super::ability::Abilities;
 use super::device::{Description, Device};
 use super::kind::Kind;
+use super::names::{NameKeys, Spoken};
+use super::resolve::{self, Address, Addressing, ArgumentName, DeviceTool, ToolBits};
+use crate::json::Value;
 use crate::limits;
 use crate::text::{Fill, Measure};
 
@@ -28,7 +31,7 @@ pub(super) const PARTS: usize = 7;
 pub(super) struct Flags(u16);
 
 impl Flags {
-    /// On the list that is being received, or the last one.
+    /// On the last list that was received since the controller was connected.
     pub(super) const LISTED: Self = Self(1);
     /// Its changes are notified.
     pub(super) const WATCHED: Self = Self(1 << 1);
@@ -46,6 +49,20 @@ impl Flags {
     pub(super) const UNANNOUNCED: Self = Self(1 << 7);
     /// Somebody has pressed it, and nobody was told.
     pub(super) const PRESSED: Self = Self(1 << 8);
+    /// It was missing from a whole list. It leaves if a second one confirms that.
+    pub(super) const MISSED: Self = Self(1 << 9);
+    /// The last attempt to read it has failed.
+    pub(super) const UNREAD: Self = Self(1 << 10);
+    /// A command was lost before the device woke up.
+    pub(super) const LOST: Self = Self(1 << 11);
+    /// The same, and people have not been told.
+    pub(super) const LOSS_UNTOLD: Self = Self(1 << 12);
+    /// On the list that is being received.
+    pub(super) const SEEN: Self = Self(1 << 13);
+    /// It is being read.
+    pub(super) const READING: Self = Self(1 << 14);
+    /// A call waits until it has been read.
+    pub(super) const AWAITED: Self = Self(1 << 15);
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +75,8 @@ struct Entry {
     battery: u8,
     flags: u16,
     abilities: Abilities,
+    addressing: Addressing,
+    keys: NameKeys,
 }
 
 impl Entry {
@@ -79,16 +98,44 @@ pub(super) struct Table {
     texts: [u8; limits::HOME_TEXTS],
     /// From here on the texts are free.
     used: usize,
+    /// The tools that control devices. One that no device uses any more gives its place to the next.
+    tools: heapless::Vec<DeviceTool, { limits::DEVICE_TOOLS }>,
+    /// Devices of the last list that are not here.
+    left_out: u16,
 }
 
 impl Table {
     pub(super) const fn new() -> Self {
-        Self { entries: heapless::Vec::new(), texts: [0; limits::HOME_TEXTS], used: 0 }
+        Self {
+            entries: heapless::Vec::new(),
+            texts: [0; limits::HOME_TEXTS],
+            used: 0,
+            tools: heapless::Vec::new(),
+            left_out: 0,
+        }
     }
 
     pub(super) fn clear(&mut self) {
         self.entries.clear();
+        self.tools.clear();
         self.used = 0;
+        self.left_out = 0;
+    }
+
+    /// How many devices of the last list are not here.
+    pub(super) const fn left_out(&self) -> u16 {
+        self.left_out
+    }
+
+    /// So many devices of the list are not here.
+    pub(super) const fn set_left_out(&mut self, count: u16) {
+        self.left_out = count;
+    }
+
+    /// Bytes of text in use.
+    #[cfg(test)]
+    pub(super) const fn used(&self) -> usize {
+        self.used
     }
 
     pub(super) fn len(&self) -> usize {
@@ -110,15 +157,45 @@ impl Table {
 
     /// The place of the device with this id, one that has left included.
     pub(super) fn place(&self, id: &str) -> Option<usize> {
-        self.entries.iter().position(|entry| self.text(entry, Part::Id) == id)
+        self.entries.iter().position(|entry| self.bytes(entry, Part::Id) == id.as_bytes())
     }
 
-    /// The next device after this place with `with` and without `without`, going round.
-    pub(super) fn next(&self, with: Flags, without: Flags, after: usize) -> Option<usize> {
+    /// The next listed device after this place that may have changed since it was last read, going round.
+    pub(super) fn next_stale(&self, after: usize) -> Option<usize> {
         let count = self.len();
-        let places = (1..=count).map(|step| (after + step) % count);
-        let mut flags = places.filter_map(|place| Some((place, self.entries.get(place)?.flags)));
-        flags.find(|(_, flags)| flags & with.0 != 0 && flags & without.0 == 0).map(|(place, _)| place)
+        let mut places = (1..=count).map(|step| (after + step) % count);
+        let wanted = Flags::STALE.0 | Flags::LISTED.0;
+        let is_stale = |entry: &Entry| entry.flags & (wanted | Flags::GONE.0) == wanted;
+        places.find(|place| self.entries.get(*place).is_some_and(is_stale))
+    }
+
+    /// A call waits for all listed devices that may have changed since they were last read.
+    pub(super) fn await_stale(&mut self) {
+        for entry in &mut self.entries {
+            let is_listed = entry.flags & (Flags::LISTED.0 | Flags::GONE.0) == Flags::LISTED.0;
+            if is_listed && entry.flags & (Flags::STALE.0 | Flags::READING.0) != 0 {
+                entry.flags |= Flags::AWAITED.0;
+            }
+        }
+    }
+
+    /// Whether a call waits for a listed device.
+    pub(super) fn is_awaited(&self) -> bool {
+        let of_interest = Flags::AWAITED.0 | Flags::LISTED.0 | Flags::GONE.0;
+        let awaited = Flags::AWAITED.0 | Flags::LISTED.0;
+        self.entries.iter().any(|entry| entry.flags & of_interest == awaited)
+    }
+
+    /// The first listed device that has not been read.
+    pub(super) fn first_unread(&self) -> Option<usize> {
+        let of_interest = Flags::LISTED.0 | Flags::KNOWN.0 | Flags::GONE.0;
+        self.entries.iter().position(|entry| entry.flags & of_interest == Flags::LISTED.0)
+    }
+
+    /// Devices that could not be read have to be read again.
+    pub(super) fn retry_unread(&mut self) {
+        let unread = self.entries.iter_mut().filter(|entry| entry.flags & Flags::UNREAD.0 != 0);
+        unread.for_each(|entry| entry.flags |= Flags::STALE.0);
     }
 
     /// The first device of which the broker has to be told how it is. One that has left leaves Home Assistant first, which
@@ -128,11 +205,6 @@ impl Table {
         self.entries
             .iter()
             .position(|entry| entry.flags & Flags::DUE.0 != 0 && entry.flags & not_yet != not_yet)
-    }
-
-    /// The first device that has neither.
-    pub(super) fn first_unlike(&self, one: Flags, other: Flags) -> Option<usize> {
-        self.entries.iter().position(|entry| entry.flags & (one.0 | other.0) == 0)
     }
 
     /// The first device with `with`, and without `without`.
@@ -165,8 +237,10 @@ impl Table {
             lengths: [length, length, 0, 0, 0, 0, 0],
             kind: Kind::Other,
             battery: 0,
-            flags: Flags::LISTED.0 | Flags::STALE.0,
+            flags: Flags::LISTED.0 | Flags::SEEN.0 | Flags::STALE.0,
             abilities: Abilities::NONE,
+            addressing: Addressing { address: Address::Opaque, tools: 0, has_unnamed: false },
+            keys: NameKeys::of(id, ""),
         };
         if self.used + 2 * id.len() > self.texts.len() {
             return Err(Full);
@@ -182,21 +256,48 @@ impl Table {
         let Some(old) = self.entries.get(place).copied() else { return Err(Full) };
         let abilities = Abilities::read(description.actions);
         let id: super::DeviceId = self.text(&old, Part::Id).try_into().map_err(|_| Full)?;
+        let learn = |tool, argument, taken| self.learn_tool(tool, argument, taken);
+        let addressing = resolve::read_addressing(description.actions, description.name, &id, learn);
         let mut outcome = Ok(false);
         description.texts(&id, &mut |texts| outcome = self.replace(place, &old, texts));
         if let (Err(Full), Some(entry)) = (outcome, self.entries.get_mut(place)) {
             // What it is counts even if how it stands is not known.
             entry.kind = description.kind;
+            entry.addressing = addressing;
         }
         let has_new_texts = outcome?;
+        let keys = self.get(place).map_or(NameKeys::NONE, |device| NameKeys::of(device.name, device.room));
         let Some(entry) = self.entries.get_mut(place) else { return Err(Full) };
         let flag = if description.is_available { Flags::AVAILABLE.0 } else { 0 };
         entry.flags = entry.flags & !Flags::AVAILABLE.0 | flag;
         entry.kind = description.kind;
         entry.abilities = abilities;
+        entry.keys = keys;
+        entry.addressing = addressing;
         entry.battery = description.battery.map_or(0, |percent| percent.saturating_add(1));
         let is_same = entry.kind == old.kind && entry.battery == old.battery && entry.flags == old.flags;
         Ok(has_new_texts || !is_same || entry.abilities != old.abilities)
+    }
+
+    /// Removes the last of the devices that matter least, if they matter less than one of this kind. Returns the hash of its
+    /// id.
+    pub(super) fn make_room_for(&mut self, kind: Kind) -> Option<u32> {
+        let least = self.entries.iter().map(|entry| entry.kind.rank()).min()?;
+        let matters_least = |entry: &Entry| entry.kind.rank() == least && least < kind.rank();
+        let place = self.entries.iter().rposition(matters_least)?;
+        let hash = self.get(place).map(|device| resolve::hash(device.id.chars()));
+        self.remove(place);
+        self.left_out = self.left_out.saturating_add(1);
+        hash
+    }
+
+    /// Adds a device of which only its id and kind are known.
+    pub(super) fn add_kind(&mut self, id: &str, kind: Kind) -> Result<(), Full> {
+        let place = self.add(id)?;
+        if let Some(entry) = self.entries.get_mut(place) {
+            entry.kind = kind;
+        }
+        Ok(())
     }
 
     /// A device has left. It is removed when everybody knows.
@@ -212,6 +313,109 @@ impl Table {
             let entry = self.entries.remove(place);
             self.cut(&entry);
         }
+    }
+
+    /// The places of the devices that these tools control, or of all if there are none. Those that have left are not among them.
+    pub(super) fn places_controlled_by(&self, tools: ToolBits) -> impl Iterator<Item = usize> {
+        let is_it = move |entry: &Entry| {
+            entry.flags & Flags::GONE.0 == 0 && (tools == resolve::ANY || entry.addressing.tools & tools != 0)
+        };
+        self.entries.iter().enumerate().filter(move |(_, entry)| is_it(entry)).map(|(place, _)| place)
+    }
+
+    /// The places of the locks, garage doors and sirens.
+    pub(super) fn guarded_places(&self) -> impl Iterator<Item = usize> {
+        self.places_controlled_by(resolve::ANY).filter(|place| self.is_guarded(*place))
+    }
+
+    /// Whether the device at this place is a lock, garage door or siren.
+    pub(super) fn is_guarded(&self, place: usize) -> bool {
+        self.entries.get(place).is_some_and(|entry| entry.kind.is_guarded())
+    }
+
+    /// Whether there is a device whose name has never been read.
+    pub(super) fn has_nameless(&self) -> bool {
+        // Until then it is called by its id.
+        let is_nameless = |entry: &Entry| self.bytes(entry, Part::Name) == self.bytes(entry, Part::Id);
+        let is_unread = |entry: &&Entry| entry.flags & (Flags::KNOWN.0 | Flags::GONE.0) == 0;
+        self.entries.iter().filter(is_unread).any(is_nameless)
+    }
+
+    /// Whether the tool does an action of the device by a call that does not name it in an argument that the hub knows.
+    pub(super) fn is_controlled_unnamed_by(&self, tool: &str, place: usize) -> bool {
+        let Some(device) = self.get(place).filter(|device| device.addressing.has_unnamed) else {
+            return false;
+        };
+        let address = |value: Value<'_>| device.is_addressed_by(value).then_some(device.addressing.address);
+        let is_named = |action| {
+            let naming = resolve::naming_argument(device.actions(), action, &address);
+            naming.is_some_and(|(argument, _)| {
+                let mut known = self.tools_named(tool).filter(|(_, tool)| argument == *tool.argument);
+                known.any(|(bit, _)| device.addressing.tools & bit != 0)
+            })
+        };
+        let is_tool = |action: Value<'_>| {
+            action.get("tool").and_then(|name| name.as_text()).is_some_and(|name| name == *tool)
+        };
+        device.actions().members().any(|(_, action)| is_tool(action) && !is_named(action))
+    }
+
+    /// Whether this is the address of the device.
+    pub(super) fn is_address_of(&self, text: &str, place: usize) -> bool {
+        self.entries.get(place).is_some_and(|entry| match entry.addressing.address {
+            Address::Opaque => false,
+            Address::Name => self.bytes(entry, Part::Name) == text.as_bytes(),
+            Address::Id | Address::Number => self.bytes(entry, Part::Id) == text.as_bytes(),
+        })
+    }
+
+    /// Whether this may be the id or the name of the device. True for some that it is not.
+    pub(super) fn may_be_called(&self, spoken: &Spoken<'_>, place: usize) -> bool {
+        let text = spoken.text().as_bytes();
+        self.entries.get(place).is_some_and(|entry| {
+            entry.keys.may_be(spoken)
+                || self.bytes(entry, Part::Id) == text
+                || self.bytes(entry, Part::Name) == text
+                || text.ends_with(b")") && spoken.is_marked(&self.device(entry))
+        })
+    }
+
+    /// Whether a guarded device may be called by the name of the device at `place`. This compares hashes, which costs a tenth of
+    /// comparing the names.
+    pub(super) fn may_name_guarded(&self, place: usize) -> bool {
+        let Some(entry) = self.entries.get(place) else { return false };
+        let name = self.bytes(entry, Part::Name);
+        let is_called_so = |other: &Entry| {
+            other.keys.may_be_name(entry.keys)
+                || self.bytes(other, Part::Id) == name
+                || self.bytes(other, Part::Name) == name
+        };
+        // It may end in an id.
+        name.ends_with(b")")
+            || self.entries.iter().any(|other| other.kind.is_guarded() && is_called_so(other))
+    }
+
+    /// The tools of this name, each with its bit.
+    pub(super) fn tools_named(&self, tool: &str) -> impl Iterator<Item = (ToolBits, &DeviceTool)> + Clone {
+        let hash = resolve::hash(tool.chars());
+        let tools = self.tools.iter().enumerate();
+        tools.filter(move |(_, known)| known.tool == hash).map(|(index, known)| (1 << index, known))
+    }
+
+    /// The bit of a tool that controls devices; one of `taken` is in use already. None if there are too many.
+    fn learn_tool(&mut self, tool: u32, argument: ArgumentName, taken: ToolBits) -> Option<ToolBits> {
+        let is_it = |known: &DeviceTool| known.tool == tool && known.argument == argument;
+        if let Some(index) = self.tools.iter().position(is_it) {
+            return Some(1 << index);
+        }
+        let learned = DeviceTool { tool, argument };
+        if self.tools.push(learned.clone()).is_ok() {
+            return Some(1 << (self.tools.len() - 1));
+        }
+        let used = self.entries.iter().fold(taken, |used, entry| used | entry.addressing.tools);
+        let index = (0..self.tools.len()).find(|index| used & 1 << index == 0)?;
+        *self.tools.get_mut(index)? = learned;
+        Some(1 << index)
     }
 
     fn replace(&mut self, place: usize, old: &Entry, texts: [&dyn Display; PARTS]) -> Result<bool, Full> {
@@ -268,17 +472,26 @@ impl Table {
             actions: self.text(entry, Part::Actions),
             abilities: entry.abilities,
             units: self.text(entry, Part::Units),
+            addressing: entry.addressing,
             is_available: is_known && entry.flags & Flags::AVAILABLE.0 != 0,
             battery: entry.battery.checked_sub(1),
         }
     }
 
     fn text(&self, entry: &Entry, part: Part) -> &str {
-        let lengths = || entry.lengths.iter().map(|length| usize::from(*length));
-        let start = usize::from(entry.start) + lengths().take(part as usize).sum::<usize>();
-        let length = lengths().nth(part as usize).unwrap_or_default();
-        let text = self.texts.get(start..start + length).unwrap_or_default();
-        core::str::from_utf8(text).unwrap_or_default()
+        core::str::from_utf8(self.bytes(entry, part)).unwrap_or_default()
+    }
+
+    fn bytes(&self, entry: &Entry, part: Part) -> &[u8] {
+        let mut start = usize::from(entry.start);
+        for (index, length) in entry.lengths.iter().enumerate() {
+            let end = start + usize::from(*length);
+            if index == part as usize {
+                return self.texts.get(start..end).unwrap_or_default();
+            }
+            start = end;
+        }
+        &[]
     }
 }
 

@@ -8,7 +8,9 @@ use minimq::{Io, Publication, QoS};
 
 use super::publisher::{Publisher, retain};
 use super::{health, turn};
+use crate::config::Config;
 use crate::discovery::About;
+use crate::home::{DeviceId, Leftover, Remains};
 use crate::json::{Overflow, Value, Writer};
 use crate::limits;
 use crate::log::{debug, warn};
@@ -17,10 +19,11 @@ use crate::request::{Job, Request};
 use crate::text::spoken::{Spoken, Voice};
 
 impl Publisher<'_> {
-    /// Everything has to be announced again. If discovery is off, removed again: that may have been lost with a connection.
+    /// Everything has to be announced again, also pending approvals. If discovery is off, removed again: that may have been lost with a connection.
     pub(super) fn announce_all(&mut self) {
         self.parts.discovery.announce_hub();
         self.parts.home.announce_all();
+        self.parts.approvals.publish_again();
         self.health_is_due = Instant::MIN;
     }
 
@@ -31,19 +34,20 @@ impl Publisher<'_> {
         connection: &mut Connection<'_, '_, IO>,
     ) -> Result<(), Lost> {
         let (home, discovery, hub) = (self.parts.home, self.parts.discovery, self.parts.identity.id());
-        if discovery.take_hub() {
+        if discovery.take_hub(connection.is_retaining()) {
             let about = About {
                 id: hub,
                 name: self.parts.identity.name(),
+                is_nameless: self.parts.identity.name() == Config::DEFAULT.name,
                 target: self.parts.config.target,
-                has_signal: (self.parts.network)().signal.is_some(),
+                has_signal: (self.parts.network)().has_wifi,
                 has_stack: (self.parts.vitals)().usage.stack_size > 0,
             };
             let topic = discovery.hub_topic(hub);
             let mut payload = |buffer: &mut [u8]| discovery.write_hub(&about, buffer);
             match retain(connection, Publication::new(&topic, Payload(&mut payload))).await? {
                 Sent::Later => {
-                    discovery.announce_hub();
+                    discovery.hub_is_left();
                     self.home_waits = true;
                     return Ok(());
                 }
@@ -64,13 +68,22 @@ impl Publisher<'_> {
         Ok(())
     }
 
-    /// Announces a device, or removes one that is not there. `false` if there is no room for that now.
-    pub(super) async fn announce<IO: Io>(
+    /// Announces a device, or removes one that has left. Returns `false` if there is no room for that now.
+    async fn announce<IO: Io>(
         &self,
         id: &str,
         connection: &mut Connection<'_, '_, IO>,
     ) -> Result<bool, Lost> {
         let (home, discovery, hub) = (self.parts.home, self.parts.discovery, self.parts.identity.id());
+        let is_announced = match home.with(id, |device| discovery.keeps_announcement(device)) {
+            // A retained announcement is removed when the sweep finds it.
+            _ if !discovery.announces_devices() => !connection.is_retaining(),
+            Some(keeps) => !keeps,
+            None => home.with_left(id, |device| !discovery.keeps_announcement(device)) == Some(true),
+        };
+        if !is_announced {
+            return Ok(true);
+        }
         let topic = discovery.device_topic(hub, id);
         let (started, size) = (Instant::now(), Cell::new(0));
         let mut payload = |buffer: &mut [u8]| {
@@ -80,6 +93,37 @@ impl Publisher<'_> {
         let sent = retain(connection, Publication::new(&topic, Payload(&mut payload))).await?;
         debug!("mqtt: {} announced in {} bytes, {} us", id, size.get(), started.elapsed().as_micros());
         Ok(!matches!(sent, Sent::Later))
+    }
+
+    /// Handles an announcement that the broker retains.
+    pub(super) fn found_announcement(&mut self, topic: &str, payload: &[u8]) {
+        let (home, discovery, hub) = (self.parts.home, self.parts.discovery, self.parts.identity.id());
+        let Some(of) = discovery.announced_on(hub, topic).filter(|_| !payload.is_empty()) else { return };
+        if of.is_empty() {
+            if !discovery.is_on() {
+                discovery.hub_is_left();
+            }
+            return;
+        }
+        // A topic does not contain every id unchanged. For an unknown device, the id is taken from the topic as it is.
+        let known = home.id_where(|id| *discovery.device_topic(hub, id) == *topic);
+        match known.or_else(|| DeviceId::try_from(of).ok()) {
+            Some(id) if !self.is_to_be_announced(&id) => {
+                if self.leftover.is_none() {
+                    self.leftover = Some(Remains::new(id, Leftover::Unannounce, b"{}"));
+                } else {
+                    // One at a time: the next sweep receives the others again.
+                    discovery.sweep_later();
+                }
+            }
+            Some(_) => {}
+            None => debug!("mqtt: the broker keeps the announcement of a device whose id is too long"),
+        }
+    }
+
+    /// Whether the announcement of a device may stay at the broker.
+    pub(super) fn is_to_be_announced(&self, id: &str) -> bool {
+        self.parts.discovery.announces_devices() && self.parts.home.leftover(id, b"{}") != Leftover::Clear
     }
 
     /// Publishes how the hub has been, if it is time.
@@ -132,7 +176,7 @@ pub(super) async fn tell_others<IO: Io>(
 ) -> Result<Sent, Lost> {
     let (name, qos, source) = match job.request {
         Request::Chat | Request::Transcript => ("event/answer", QoS::AtLeastOnce, job.reply()),
-        Request::Speak => ("speech", QoS::ExactlyOnce, job.payload.as_slice()),
+        Request::Speak => ("speech", QoS::ExactlyOnce, job.payload()),
         _ => return Ok(Sent::Never),
     };
     let source = Value::parse(source).unwrap_or(Value::EMPTY_OBJECT);

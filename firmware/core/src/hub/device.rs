@@ -1,28 +1,35 @@
-//! `request/device/…` and `request/approve`: the devices, for people and their programs.
+//! `request/device/…`: the devices, for people and their programs.
 
+use core::cell::Cell;
+use core::pin::{Pin, pin};
+
+use embassy_time::Duration;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
 use super::Parts;
 use super::events::Event;
-use crate::home::{DeviceId, Found, Home, Unread, read_actions, write_arguments};
+use crate::home::{
+    Device, DeviceId, Found, Home, Knowledge, Resolved, Unread, find_unkept, read_actions, write_arguments,
+};
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::limits;
+use crate::mqtt::copy;
 use crate::platform::Platform;
 use crate::request::{self, Refusal};
 use crate::schema::{self, Unknown};
 use crate::store::Store;
 use crate::text::{clip, one_line};
-use crate::tool::{self, Name};
+use crate::tool::{self, Caller, Name};
 use crate::tools::Toolbox;
 
 /// Room for what follows a list.
-const TAIL: usize = limits::TRANSACTION + limits::DEVICE_ID + 64;
+const TAIL: usize = limits::TRANSACTION + limits::DEVICE_ID + 160;
 
-/// Room for the arguments of an action's call: those that the controller gave, and a value.
+/// The size of two action calls, each with the controller's arguments and a value.
 const ARGUMENTS: usize = 768;
 
-/// `{"room"?, "after"?}` → `{"devices": […], "left_out"?, "next"?}`.
+/// `{"room"?, "after"?}` → `{"devices": […], "left_out"?, "note"?, "next"?}`.
 pub(super) fn list(request: Value<'_>, home: &Home, reply: &mut Writer<'_>) -> Result<(), Refusal> {
     let room: Option<String<{ limits::DEVICE_ROOM }>> = request::text(request, "room")?;
     let after: Option<DeviceId> = request::text(request, "after")?;
@@ -36,41 +43,46 @@ pub(super) fn list(request: Value<'_>, home: &Home, reply: &mut Writer<'_>) -> R
     if left_out > 0 {
         reply.field("left_out", left_out);
     }
+    let note = match home.knowledge() {
+        Knowledge::NoController => Some("The controller is not connected"),
+        Knowledge::Unlisted | Knowledge::Reading => Some("The devices are still being read"),
+        Knowledge::ListFailed => Some("The controller could not list its devices; the hub keeps trying"),
+        Knowledge::NoDevices | Knowledge::Incomplete | Knowledge::Complete => {
+            (left_out > 0).then_some("There are more devices; device/set takes their exact name or id")
+        }
+    };
+    if let Some(note) = note {
+        reply.field("note", note);
+    }
     if let Some(next) = next {
         reply.field("next", next.as_str());
     }
     Ok(())
 }
 
-/// `{"id", "allow"}`: a person decides about what waits for approval.
-pub(super) fn approve(request: Value<'_>, home: &Home, reply: &mut Writer<'_>) -> Result<(), Refusal> {
-    let number = request.get("id").and_then(|id| match id.as_text() {
-        // Some programs have nothing but texts.
-        Some(text) => text.plain()?.parse().ok(),
-        None => id.as_integer()?.try_into().ok(),
-    });
-    let number: u32 = number.ok_or(Refusal::NoApproval)?;
-    let is_allowed = match request.get("allow").map(|allow| allow.text()) {
-        Some("true") => true,
-        Some("false") => false,
-        _ => return Err(Refusal::NotOneOf("allow", "true, false")),
-    };
-    if !home.approvals.decide(number, is_allowed) {
-        return Err(Refusal::NoApproval);
-    }
-    reply.field("id", number);
-    reply.field("allowed", is_allowed);
-    Ok(())
-}
-
-/// A call that does an action.
+/// The call of an action: its arguments, followed by the tool name, in the caller's buffer.
+#[derive(Clone, Copy)]
 struct ActionCall {
-    tool: Name,
-    /// Bytes of the arguments, in the buffer that was given.
-    length: usize,
+    start: usize,
+    arguments: usize,
+    tool: usize,
 }
 
-/// `{"device", "action", "value"?}` → the members of the result object of the call that does it. Returns the length of the
+impl ActionCall {
+    const fn end(&self) -> usize {
+        self.start + self.arguments + self.tool
+    }
+
+    /// The tool and the arguments.
+    fn read<'s>(&self, scratch: &'s [u8]) -> Option<(Name, Value<'s>)> {
+        let written = scratch.get(self.start..self.end())?;
+        let (arguments, tool) = written.split_at_checked(self.arguments)?;
+        Some((core::str::from_utf8(tool).ok()?.try_into().ok()?, Value::parse(arguments).ok()?))
+    }
+}
+
+/// Takes `{"device", "action", "value"?, "then"?: {"action", "value"?}}` and writes the members of the call's result
+/// object. `then` follows if the first call succeeds; the reply is that of the last call. Returns the length of the
 /// reply.
 pub(super) async fn set<P: Platform, F: MultiwriteNorFlash>(
     request: Value<'_>,
@@ -84,32 +96,88 @@ pub(super) async fn set<P: Platform, F: MultiwriteNorFlash>(
         request::text(request, "device")?.ok_or(Refusal::NotText("device"))?;
     let action: String<{ limits::DEVICE_ID }> =
         request::text(request, "action")?.ok_or(Refusal::NotText("action"))?;
-    let id = match home.find(&said) {
+    let mut found = home.find(&said);
+    if found == Found::None {
+        let finding: Pin<&mut dyn Future<Output = _>> = pin!(find_unkept(toolbox.port, home, &said));
+        found = finding.await;
+    }
+    let id = match found {
         Found::One(id) => id,
         Found::None if home.is_unsupported() => return Err(Refusal::NoDevices),
-        Found::None => return Err(Refusal::NoDevice(one_line(&said))),
+        // It may have a device of this name: nobody has been able to ask it.
+        Found::None if home.knowledge() == Knowledge::NoController && home.count().0 == 0 => {
+            return Err(Refusal::NoController);
+        }
+        Found::None => return Err(unknown_device(home, &said)),
         Found::Several => {
             let mut names = String::new();
             // What does not fit is left out.
-            let _ = home.write_candidates(&said, &mut names);
+            let _ = home.write_nearest(None, &said, &mut names);
             return Err(Refusal::SeveralDevices(names));
         }
     };
     // The arguments are at the end of the reply's buffer; the reply does not reach so far.
     let end = reply.len().saturating_sub(ARGUMENTS);
     let (reply, scratch) = reply.split_at_mut_checked(end).unwrap_or_default();
-    let compose = |actions: Value<'_>| compose(actions, &action, request.get("value"), scratch);
-    let call = match read_actions(toolbox.port, home, &id, compose).await {
-        Ok(call) => call?,
-        Err(Unread::Unasked) => return Err(Refusal::NoController),
-        Err(Unread::Refused) => return Err(Refusal::NoDevice(one_line(&said))),
+    let then = request.get("then").filter(|then| then.kind() != Kind::Null);
+    // Nothing is sent unless both actions are valid.
+    let compose = |actions: Value<'_>| -> Result<(ActionCall, Option<ActionCall>), Refusal> {
+        let first = compose(actions, &action, request.get("value"), 0, scratch)?;
+        let Some(then) = then else { return Ok((first, None)) };
+        let action: String<{ limits::DEVICE_ID }> =
+            request::text(then, "action")?.ok_or(Refusal::NotText("action"))?;
+        Ok((first, Some(compose(actions, &action, then.get("value"), first.end(), scratch)?)))
     };
-    let arguments = scratch.get(..call.length).and_then(|text| Value::parse(text).ok());
-    let arguments = arguments.unwrap_or(Value::EMPTY_OBJECT);
+    let (first, second) = match read_actions(toolbox.port, home, &id, compose).await {
+        Ok(calls) => calls?,
+        Err(Unread::Unasked) => return Err(Refusal::NoController),
+        Err(Unread::Refused) => return Err(unknown_device(home, &said)),
+    };
+    for call in [Some(first), second].into_iter().flatten() {
+        if let Some((tool, arguments)) = call.read(scratch)
+            && let Some(names) = taken_for_guarded(home, &id, &tool, arguments)
+        {
+            return Err(Refusal::SeveralDevices(names));
+        }
+    }
     let mut writer = Writer::new(reply);
     let opened = writer.open();
-    let event = tool::execute(parts.registry, toolbox, &call.tool, arguments, &mut writer).await;
-    parts.events.push(Event::Tool(event));
+    let start = writer.mark();
+    let decision_time = Cell::new(Duration::MIN);
+    let toolbox = &toolbox.on_behalf_of(Caller::Person, &decision_time);
+    let mut step = (first, second, None);
+    loop {
+        let (call, next, earlier) = step;
+        // The call was just written to this buffer.
+        let Some((tool, arguments)) = call.read(scratch) else { return Err(Refusal::Unanswerable) };
+        decision_time.set(Duration::MIN);
+        let event = tool::execute(parts.registry, toolbox, &tool, arguments, &mut writer).await;
+        let is_done = event.success;
+        parts.events.has_room(parts.broker, limits::EVENT_WAIT).await;
+        parts.events.push(Event::Tool(event));
+        if let Some(earlier) = earlier.filter(|_| is_done) {
+            home.join_changes(earlier, &id);
+        }
+        match next {
+            Some(next) if is_done => {
+                writer.rewind(start);
+                step = (next, None, home.last_change_of(&id));
+            }
+            Some(_) => {
+                writer.field("action", action.as_str());
+                break;
+            }
+            None => {
+                if let Some(then) = then {
+                    writer.field("action", then.get("action"));
+                }
+                if !is_done && second.is_some() {
+                    writer.field("done", action.as_str());
+                }
+                break;
+            }
+        }
+    }
     writer.field("device", id.as_str());
     if let Some(transaction) = transaction {
         writer.field("transaction", transaction);
@@ -118,12 +186,46 @@ pub(super) async fn set<P: Platform, F: MultiwriteNorFlash>(
     writer.finish().map_err(|Overflow| Refusal::Unanswerable)
 }
 
-/// Writes the arguments of the call that does an action, if the device has it and the value suits.
+/// The names of an unkept device and of a lock, garage door or siren with the same address, which would act in its
+/// place. `None` if there is no such device.
+#[inline(never)]
+fn taken_for_guarded(
+    home: &Home,
+    id: &DeviceId,
+    tool: &str,
+    arguments: Value<'_>,
+) -> Option<String<{ limits::CANDIDATES }>> {
+    if home.with(id, |_| ()).is_some() {
+        return None;
+    }
+    let Resolved::One { device: other, .. } = home.resolve(tool, arguments) else { return None };
+    let names = |other: &Device<'_>| {
+        other.kind.is_guarded().then(|| clip(&format_args!("{0} ({id}), {0} ({1})", other.name, other.id)))
+    };
+    home.with(&other, names).flatten()
+}
+
+/// No device is called so. Names the nearest ones.
+#[inline(never)]
+fn unknown_device(home: &Home, said: &str) -> Refusal {
+    let said: String<{ limits::UNKNOWN_REQUEST }> = one_line(&said);
+    let mut names = clip(&format_args!("'{said}'. The nearest names are: "));
+    let start = names.len();
+    // What does not fit is left out.
+    let _ = home.write_nearest(None, &said, &mut names);
+    if names.len() == start {
+        names = clip(&format_args!("'{said}'; device/list names them"));
+    }
+    Refusal::NoDevice(names)
+}
+
+/// Writes the call of an action from `start` on, if the device has the action and the value is valid.
 fn compose(
     actions: Value<'_>,
     wanted: &str,
     value: Option<Value<'_>>,
-    out: &mut [u8],
+    start: usize,
+    scratch: &mut [u8],
 ) -> Result<ActionCall, Refusal> {
     let Some(action) = actions.get(wanted) else {
         let mut names = String::new();
@@ -147,8 +249,11 @@ fn compose(
             value
         }
     };
+    let out = scratch.get_mut(start..).unwrap_or_default();
     let mut writer = Writer::new(out);
     write_arguments(action, value, &mut writer);
-    let length = writer.finish().map_err(|Overflow| Refusal::LongText("value", ARGUMENTS))?;
-    Ok(ActionCall { tool, length })
+    let too_long = || Refusal::LongText("value", ARGUMENTS);
+    let arguments = writer.finish().map_err(|Overflow| too_long())?;
+    copy(tool.as_bytes(), out.get_mut(arguments..).unwrap_or_default()).map_err(|Overflow| too_long())?;
+    Ok(ActionCall { start, arguments, tool: tool.len() })
 }

@@ -1,8 +1,9 @@
 //! Answers each request: reads it, has it done by whoever it is for, and writes the reply.
 
+use core::cell::Cell;
 use core::pin::{Pin, pin};
 
-use embassy_time::Instant;
+use embassy_time::{Duration, Instant};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use super::events::Event;
@@ -12,13 +13,14 @@ use crate::clock::Source;
 use crate::conversations::ConversationId;
 use crate::discovery::Discovery;
 use crate::json::{Kind, Overflow, Value, Writer};
+use crate::limits;
 use crate::log::{error, warn};
 use crate::mqtt::{ReplyTo, Topics};
 use crate::platform::Platform;
 use crate::request::{self, Job, Refusal, Request};
 use crate::settings::{TIME_SERVER, VOLUME};
 use crate::store::Store;
-use crate::tool::{self, Format, Name, Registry};
+use crate::tool::{self, Caller, Format, Name, Registry};
 use crate::tools::{Toolbox, write_now};
 
 /// Writes the reply to a job.
@@ -30,35 +32,45 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
     let (asked, has_response_topic) = (job.request, job.has_response_topic);
     let mut is_on_speech = false;
     let (payload, reply) = job.work();
-    let written = match request::read(payload) {
-        Err(refusal) => refuse(refusal, None, reply),
-        Ok((request, transaction)) => {
-            // Behind pointers, for stack frames of their own.
-            let written = if matches!(asked, Request::Chat | Request::Transcript) {
-                let mut caller = turn::Caller::new(request, transaction);
-                let is_heard = asked == Request::Transcript;
-                let written = {
-                    let saying: Pin<&mut dyn Future<Output = _>> =
-                        pin!(turn::answer(&mut caller, is_heard, parts, toolbox, reply));
-                    saying.await
-                };
-                // Who knows that the hub was spoken to may want the answer for themselves.
-                is_on_speech = caller.is_speech && !(caller.is_addressed && has_response_topic);
-                written
-            } else {
-                let doing: Pin<&mut dyn Future<Output = _>> =
-                    pin!(plain(asked, request, transaction, parts, toolbox, reply));
-                doing.await
-            };
-            written.map_or_else(|refusal| refuse(refusal, transaction, reply), Ok)
+    let (request, transaction) = match request::read(payload) {
+        Ok(read) => read,
+        Err(refusal) => {
+            let written = refuse(refusal, None, reply);
+            job.is_refused = true;
+            return finish(job, written);
         }
     };
+    // Behind pointers, for stack frames of their own.
+    let written = if matches!(asked, Request::Chat | Request::Transcript) {
+        let mut caller = turn::Caller::new(request, transaction);
+        let is_heard = asked == Request::Transcript;
+        let written = {
+            let saying: Pin<&mut dyn Future<Output = _>> =
+                pin!(turn::answer(&mut caller, is_heard, parts, toolbox, reply));
+            saying.await
+        };
+        // Who knows that the hub was spoken to may want the answer for themselves.
+        is_on_speech = caller.is_speech && !(caller.is_addressed && has_response_topic);
+        written
+    } else {
+        let doing: Pin<&mut dyn Future<Output = _>> =
+            pin!(plain(asked, request, transaction, parts, toolbox, reply));
+        doing.await
+    };
+    let is_refused = written.is_err();
+    let written = written.map_or_else(|refusal| refuse(refusal, transaction, reply), Ok);
+    job.is_refused = is_refused;
+    finish(job, written);
+    if is_on_speech {
+        job.reply_to = ReplyTo::topic(Topics::new(parts.identity.id()).own("speech"));
+    }
+}
+
+/// The reply to a job is written.
+fn finish(job: &mut Job, written: Result<usize, Overflow>) {
     match written {
         Ok(length) => job.replied(length),
         Err(Overflow) => error!("hub: a refusal does not fit into a reply; the caller gets an empty one"),
-    }
-    if is_on_speech {
-        job.reply_to = ReplyTo::topic(Topics::new(parts.identity.id()).own("speech"));
     }
 }
 
@@ -141,8 +153,8 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
         }
         Request::TimeSet => drop(write_now(toolbox, &mut writer).await),
         Request::DeviceList => device::list(request, parts.home, &mut writer)?,
-        Request::Approve => device::approve(request, parts.home, &mut writer)?,
-        Request::Chat | Request::Transcript | Request::DeviceSet => {}
+        // Answered elsewhere: a decision by the intake, the others above.
+        Request::Approve | Request::Chat | Request::Transcript | Request::DeviceSet => {}
         Request::ContentPut | Request::ContentDelete | Request::ConfigSet | Request::Speak => {}
     }
     if let Some(transaction) = transaction {
@@ -166,12 +178,11 @@ async fn tool_call<P: Platform, F: MultiwriteNorFlash>(
 ) -> Result<(), Refusal> {
     let name = request.get("name").and_then(|name| name.as_text());
     let name: Name = name.ok_or(Refusal::NoName)?.decode().ok_or(Refusal::LongName)?;
-    let arguments = match request.get("arguments") {
-        None => Value::EMPTY_OBJECT,
-        Some(arguments) if arguments.kind() == Kind::Object => arguments,
-        Some(_) => return Err(Refusal::WrongArguments),
-    };
+    let arguments = request.get("arguments").unwrap_or(Value::NULL);
+    let decision_time = Cell::new(Duration::MIN);
+    let toolbox = &toolbox.on_behalf_of(Caller::Person, &decision_time);
     let event = tool::execute(parts.registry, toolbox, &name, arguments, reply).await;
+    parts.events.has_room(parts.broker, limits::EVENT_WAIT).await;
     parts.events.push(Event::Tool(event));
     Ok(())
 }

@@ -1,12 +1,15 @@
 //! What is published as it happens, on `event/…`.
 
+use core::cell::Cell;
+
+use embassy_time::{Duration, with_timeout};
 use serde::Serialize;
 use serde_json_core::to_slice;
 
 use crate::conversations::ConversationId;
 use crate::json::Overflow;
 use crate::limits;
-use crate::mqtt::{Topic, Topics};
+use crate::mqtt::{Reached, Topic, Topics};
 use crate::queue::Queue;
 use crate::tool::{self, Name};
 
@@ -68,4 +71,115 @@ impl Event {
 }
 
 /// Events that wait to be published.
-pub(super) type Events = Queue<Event, { limits::EVENTS }>;
+pub(super) struct Events {
+    queue: Queue<Event, { limits::EVENTS }>,
+    /// The number of turn events in the queue.
+    chats: Cell<usize>,
+    /// Whether the broker took no event during a whole wait.
+    is_stuck: Cell<bool>,
+    /// The number of events that were dropped before they were queued.
+    dropped: Cell<u32>,
+}
+
+impl Events {
+    pub(super) const fn new() -> Self {
+        Self { queue: Queue::new(), chats: Cell::new(0), is_stuck: Cell::new(false), dropped: Cell::new(0) }
+    }
+
+    /// Waits until there is room for one more event, so that none is lost in a burst. Returns at once without a
+    /// connection, or if the broker takes no events.
+    ///
+    /// The room is guaranteed until the caller next awaits: it has to [`push`](Self::push) before that.
+    pub(super) async fn has_room(&self, broker: &Reached, patience: Duration) {
+        if broker.is_connected() && !self.is_stuck.get() {
+            let is_late = with_timeout(patience, self.queue.has_room()).await.is_err();
+            self.is_stuck.set(is_late && patience >= limits::EVENT_WAIT);
+        }
+    }
+
+    /// Whether [`push`](Self::push) would lose a tool event.
+    pub(super) fn is_full_of_tools(&self) -> bool {
+        self.queue.is_full() && self.chats.get() == 0
+    }
+
+    /// Adds an event. If the queue is full, the oldest turn event is dropped. If only tool events are queued, a new tool event
+    /// replaces the oldest one, and a new turn event is dropped.
+    pub(super) fn push(&self, event: Event) {
+        let is_chat = matches!(event, Event::Chat { .. });
+        if is_chat && self.is_full_of_tools() {
+            return self.dropped.set(self.dropped.get().saturating_add(1));
+        }
+        let chats = self.chats.get() + usize::from(is_chat);
+        self.chats.set(chats - usize::from(self.queue.is_full()).min(self.chats.get()));
+        self.queue.push_evicting(event, |event| matches!(event, Event::Chat { .. }));
+    }
+
+    /// Removes and returns the oldest event.
+    pub(super) fn pop(&self) -> Option<Event> {
+        self.is_stuck.set(false);
+        let event = self.queue.pop();
+        if let Some(Event::Chat { .. }) = event {
+            self.chats.set(self.chats.get().saturating_sub(1));
+        }
+        event
+    }
+
+    /// Waits until there is an event.
+    pub(super) async fn ready(&self) {
+        self.queue.ready().await;
+    }
+
+    /// The number of lost events.
+    pub(super) fn evicted(&self) -> u32 {
+        self.queue.evicted().saturating_add(self.dropped.get())
+    }
+
+    pub(super) fn clear(&self) {
+        self.queue.clear();
+        self.chats.set(0);
+        self.dropped.set(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+
+    fn tool() -> Event {
+        Event::Tool(tool::Execution { name: Name::new(), success: true, milliseconds: 0 })
+    }
+
+    fn chat(state: &'static str) -> Event {
+        Event::Chat { conversation: ConversationId::new(), state, tool: None }
+    }
+
+    fn names(events: &Events) -> Vec<&'static str> {
+        let name = |event| match event {
+            Event::Tool(_) => "tool",
+            Event::Chat { state, .. } => state,
+        };
+        core::iter::from_fn(|| events.pop().map(name)).collect()
+    }
+
+    #[test]
+    fn turn_events_never_evict_tool_events() {
+        let events = Events::new();
+        (1..limits::EVENTS).for_each(|_| events.push(tool()));
+        for state in ["waiting", "calling"] {
+            events.push(chat(state));
+        }
+        assert!(!events.is_full_of_tools());
+        events.push(tool());
+        assert!(events.is_full_of_tools());
+        events.push(chat("done"));
+        assert_eq!(names(&events), ["tool"; limits::EVENTS]);
+        assert_eq!(events.evicted(), 3);
+        // With only tool events in the queue, the oldest of them is evicted.
+        (0..=limits::EVENTS).for_each(|_| events.push(tool()));
+        assert_eq!((names(&events).len(), events.evicted()), (limits::EVENTS, 4));
+        [chat("waiting"), tool(), chat("done")].into_iter().for_each(|event| events.push(event));
+        assert_eq!(names(&events), ["waiting", "tool", "done"]);
+    }
+}

@@ -9,7 +9,7 @@ use crate::limits;
 use crate::tool::EPILOGUE;
 
 /// The limits that people meet, by name: of what is longer or more, `docs/limits.md` says what becomes.
-pub const LIMITS: [(&str, usize); 20] = [
+pub const LIMITS: [(&str, usize); 19] = [
     ("request", limits::REQUEST),
     ("reply", limits::REPLY),
     ("jobs", limits::JOBS),
@@ -20,10 +20,9 @@ pub const LIMITS: [(&str, usize); 20] = [
     ("devices", limits::DEVICES),
     ("tool_result", limits::REPLY - EPILOGUE),
     ("document", limits::DOCUMENT),
-    ("turns", limits::TURNS),
+    ("turns", limits::RUNNING_TURNS),
     ("conversations", limits::CONVERSATIONS),
     ("conversation", limits::HISTORY),
-    ("last_turns", limits::LAST_TURNS),
     ("prompt", limits::PROMPT),
     ("llm_request", limits::MQTT_SEND),
     ("llm_reply", limits::LLM_REPLY),

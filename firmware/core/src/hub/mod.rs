@@ -23,7 +23,8 @@ mod start;
 mod time;
 mod turn;
 
-use core::pin::pin;
+use core::fmt::{self, Display};
+use core::pin::{Pin, pin};
 
 use embassy_futures::join::{join_array, join5};
 use embassy_futures::select::{Either, select};
@@ -38,8 +39,9 @@ use self::events::Events;
 use self::health::Vitals;
 use self::identity::Identity;
 pub use self::info::LIMITS;
+use crate::approval::Approvals;
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{BAUD_PLACE, Config};
 use crate::console;
 use crate::conversations::Conversations;
 use crate::discovery::Discovery;
@@ -75,6 +77,7 @@ pub struct Memory {
     identity: Identity,
     console: console::Memory,
     home: Home,
+    approvals: Approvals,
     discovery: Discovery,
 }
 
@@ -94,6 +97,7 @@ impl Memory {
             identity: Identity::new(),
             console: console::Memory::new(),
             home: Home::new(),
+            approvals: Approvals::new(),
             discovery: Discovery::new(),
         }
     }
@@ -115,6 +119,7 @@ struct Parts<'a> {
     network: &'a dyn Fn() -> NetworkStatus,
     speaker: &'a Speaker,
     home: &'a Home,
+    approvals: &'a Approvals,
     discovery: &'a Discovery,
     /// The machine's and the link's counts.
     vitals: &'a dyn Fn() -> Vitals,
@@ -148,7 +153,7 @@ impl<'a> Hub<'a> {
         Start {
             // Rows only take values that fit.
             id: heapless::String::try_from(&*id).unwrap_or_default(),
-            baud_rate: rows::CONTROLLER_BAUD.value(&mut store, config).await.parse().unwrap_or(115_200),
+            baud_rate: baud_rate(&mut store, config).await,
             led_pin: rows::LED_PIN.value(&mut store, config).await.parse().ok(),
         }
     }
@@ -192,6 +197,7 @@ impl<'a> Hub<'a> {
             identity,
             console: console_memory,
             home,
+            approvals,
             discovery,
         } = &mut **memory;
         let seed = platform.seed();
@@ -218,6 +224,7 @@ impl<'a> Hub<'a> {
             network: &|| network.status(),
             speaker,
             home,
+            approvals,
             discovery,
             vitals: &|| Vitals { usage: platform.usage(), link: port.counts() },
         };
@@ -228,11 +235,18 @@ impl<'a> Hub<'a> {
         events.clear();
         conversations.clear();
         port.clear();
-        parts.home.clear(seed);
+        parts.home.clear();
+        parts.approvals.clear(seed);
         let id = parts.identity.id();
         info!("hub {}: version {} on {}", id.as_str(), env!("CARGO_PKG_VERSION"), config.target);
         start::report(&config.boot, notices);
         parts.registry.reset(&TOOL_PREFIX.value(store, config).await);
+        {
+            // Behind a pointer, for a stack frame of its own: this one stays below everything.
+            let preferring: Pin<&mut dyn Future<Output = _>> =
+                pin!(start::prefer_tools(parts.registry, store, config));
+            preferring.await;
+        }
         let has_examples = EXAMPLE_TOOLS.value(store, config).await == "on";
         let examples = if has_examples { tools::EXAMPLE_TOOLS } else { &[] };
         for tool in declared.iter().chain(examples) {
@@ -241,6 +255,7 @@ impl<'a> Hub<'a> {
         }
         speaker.apply(&platform, store, config).await;
         parts.discovery.start(store, config).await;
+        let controller_hint = ControllerHint::read(store, config).await;
         let restart = Signal::new();
         let store = &shared;
         let questions = parts.questions;
@@ -252,13 +267,16 @@ impl<'a> Hub<'a> {
             port,
             questions,
             speaker,
+            registry: parts.registry,
             home: parts.home,
+            approvals: parts.approvals,
             restart: &restart,
             caller: Caller::Person,
+            decision_time: None,
         };
         let (rx, tx) = uart;
         let Parts { registry, notices, home, .. } = *parts;
-        let hint = config.controller_hint;
+        let hint = &controller_hint;
         let retries = link::Retries::STANDARD;
         let watch = |news: ResourceNews<'_>| home.hears(news);
         let resources = link::Resources { port, registry, notices, watch: &watch, hint, retries, seed };
@@ -266,10 +284,13 @@ impl<'a> Hub<'a> {
             parts.slots.serve(index, async |job: &mut Job| dispatch::answer(job, parts, toolbox).await)
         };
         let now = || Some(toolbox.now()?.unix_seconds);
-        // Pinned one by one where they stay: moved, all of them would cross the stack.
-        let session = pin!(session::run(mqtt, &mut dial, seed, &now, parts));
-        let link = pin!(link::run(rx, tx, &resources));
-        let jobs: [_; limits::JOBS] = [pin!(serve(0)), pin!(serve(1)), pin!(serve(2)), pin!(serve(3))];
+        // Pinned one by one where they stay: moved, all of them would cross the stack. Behind pointers, each has a stack frame of
+        // its own: the handshake of TLS does not stand on what the others need.
+        let session: Pin<&mut dyn Future<Output = _>> =
+            pin!(session::run(mqtt, &mut dial, seed, &now, parts));
+        let link: Pin<&mut dyn Future<Output = _>> = pin!(link::run(rx, tx, &resources));
+        let jobs: [Pin<&mut dyn Future<Output = _>>; limits::JOBS] =
+            [pin!(serve(0)), pin!(serve(1)), pin!(serve(2)), pin!(serve(3)), pin!(serve(4))];
         let people = &console::Resources {
             config,
             id,
@@ -284,12 +305,13 @@ impl<'a> Hub<'a> {
             clock: toolbox.clock,
             home,
             discovery: parts.discovery,
+            hint,
         };
         let console = pin!(console::run(console, console_memory, people));
         let time = pin!(time::keep(&network, parts, toolbox));
         let panel = pin!(console::run_panel(people));
         let keeping = keep_and_restart(&platform, speaker, store, &restart);
-        let follow = pin!(home::follow(port, home));
+        let follow = pin!(home::follow(port, home, notices));
         let upkeep = join5(console, panel, time, keeping, follow);
         join5(session, link, join_array(jobs), upkeep, start::settle(&platform)).await.0
     }
@@ -304,6 +326,35 @@ pub struct Start {
     pub baud_rate: u32,
     /// The pin of the lamp, if there is one.
     pub led_pin: Option<u8>,
+}
+
+/// What people should check if the controller cannot be reached: [`Config::controller_hint`] with the baud rate in use
+/// since the start.
+struct ControllerHint<'a> {
+    text: &'a str,
+    baud_rate: u32,
+}
+
+impl<'a> ControllerHint<'a> {
+    async fn read<F: MultiwriteNorFlash>(store: &mut Store<'_, F>, config: &Config<'a>) -> Self {
+        let baud_rate = baud_rate(store, config).await;
+        Self { text: config.controller_hint, baud_rate }
+    }
+}
+
+impl Display for ControllerHint<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.text.split_once(BAUD_PLACE) {
+            Some((before, after)) => write!(f, "{before}{}{after}", self.baud_rate),
+            None => f.write_str(self.text),
+        }
+    }
+}
+
+/// The baud rate of the controller's line.
+async fn baud_rate<F: MultiwriteNorFlash>(store: &mut Store<'_, F>, config: &Config<'_>) -> u32 {
+    // The setting accepts only values that fit.
+    rows::CONTROLLER_BAUD.value(store, config).await.parse().unwrap_or(115_200)
 }
 
 /// Opens the store. Without it the hub runs, too.

@@ -2,12 +2,12 @@
 
 use core::cell::Cell;
 
-use embassy_time::Instant;
+use embassy_time::{Instant, Timer};
 use minimq::{Io, Property, Publication, QoS};
 
 use super::events::Event;
 use super::{Parts, announcements, info};
-use crate::home::{DeviceId, Leftover};
+use crate::home::{DeviceId, Leftover, Remains};
 use crate::json::{Overflow, Value, Writer};
 use crate::limits;
 use crate::log::{debug, warn};
@@ -15,7 +15,7 @@ use crate::mqtt::{Connection, Lost, Payload, Rejection, ReplyTo, Sent, Topics, c
 use crate::notice::{Level, Notice};
 use crate::pending::{Id, Progress};
 use crate::questions::{Question, Recipient, Unanswered};
-use crate::request::{self, Intake, Job, Refusal, ReplyState};
+use crate::request::{self, ImmediateReply, Intake, Job, Refusal, ReplyState};
 
 /// Exactly once, so that a caller gets one answer even if the connection breaks while it is sent.
 const REPLY_QOS: QoS = QoS::ExactlyOnce;
@@ -49,8 +49,8 @@ pub(super) struct Publisher<'a> {
     event: Option<Event>,
     /// A notice for which there was no room.
     notice: Option<Notice>,
-    /// What the broker keeps of a device from an earlier run, and has to be told.
-    leftover: Option<(DeviceId, Leftover)>,
+    /// A retained device state or announcement of an earlier run, which has to be cleared.
+    pub(super) leftover: Option<Remains>,
     /// How many devices `info` tells of.
     devices: (usize, usize),
     /// There was no room for something of the home's.
@@ -63,9 +63,17 @@ pub(super) struct Publisher<'a> {
     pub(super) status_is_wanted: bool,
     /// Until when nobody is told again that the broker denies replies, and the hub's own messages.
     denials: [Instant; 2],
+    /// Until when nobody is told again that the hub is busy.
+    busy_told_until: Instant,
+    /// The hub did not end the last connection, so callers may have lost theirs as well.
+    pub(super) is_lost: bool,
+    /// The end of the time for which replies to earlier requests wait for their callers to reconnect.
+    callers_return_at: Instant,
 }
 
 impl<'a> Publisher<'a> {
+    // It is large and made once, so its stack frame is not that of its caller.
+    #[inline(never)]
     pub(super) fn new(parts: &'a Parts<'a>) -> Self {
         Self {
             topics: Topics::new(parts.identity.id()),
@@ -83,19 +91,42 @@ impl<'a> Publisher<'a> {
             health_is_due: Instant::MIN,
             status_is_wanted: true,
             denials: [Instant::MIN; 2],
+            busy_told_until: Instant::MIN,
+            is_lost: false,
+            callers_return_at: Instant::MIN,
         }
     }
 
     /// A connection begins, in a `fresh` session or not.
     pub(super) fn connected(&mut self, fresh: bool) {
         self.intake.connected(fresh);
+        if core::mem::take(&mut self.is_lost) {
+            self.callers_return_at = Instant::now() + limits::CALLERS_RETURN;
+        }
         self.home_told = None;
         self.online_is_due = true;
         self.info_is_due = true;
         self.volume_is_due = true;
         self.parts.home.connected(fresh);
+        self.parts.discovery.sweep_if_off();
         self.status_is_wanted |= fresh;
         self.announce_all();
+    }
+
+    /// Releases the held replies if their time is over. Called whenever the hub wakes up, whether or not it can publish:
+    /// [`callers_returned`](Self::callers_returned) would wake it again at once.
+    pub(super) fn release_replies(&mut self) {
+        if Instant::now() >= self.callers_return_at {
+            self.intake.replies.release();
+        }
+    }
+
+    /// Waits until the held replies are due.
+    pub(super) async fn callers_returned(&self) {
+        match self.intake.replies.held_until(self.callers_return_at) {
+            Some(time) => Timer::at(time).await,
+            None => core::future::pending().await,
+        }
     }
 
     /// The broker keeps a state of a device.
@@ -103,7 +134,9 @@ impl<'a> Publisher<'a> {
         let home = self.parts.home;
         match (home.leftover(id, payload), DeviceId::try_from(id)) {
             (Leftover::Keep, _) => {}
-            (leftover, Ok(id)) if self.leftover.is_none() => self.leftover = Some((id, leftover)),
+            (leftover, Ok(id)) if self.leftover.is_none() => {
+                self.leftover = Some(Remains::new(id, leftover, payload));
+            }
             // One at a time: the rest comes again.
             (_, Ok(_)) => home.sweep_later(),
             (_, Err(_)) => debug!("mqtt: the broker keeps the state of a device whose id is too long"),
@@ -120,13 +153,21 @@ impl<'a> Publisher<'a> {
         self.event.is_some() || self.notice.is_some() || self.home_waits
     }
 
+    /// The reply in a slot is written.
+    pub(super) async fn on_written<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>, slot: usize) {
+        self.intake.replies.set(slot, ReplyState::Written);
+        if let Some(job) = self.parts.slots.job(slot).await.filter(|job| job.is_refused) {
+            connection.note_refusal(job.payload().len());
+        }
+    }
+
     /// Publishes everything that is due, as far as there is room.
     pub(super) async fn publish<IO: Io>(
         &mut self,
         connection: &mut Connection<'_, '_, IO>,
     ) -> Result<(), Lost> {
         while let Some(slot) = self.parts.slots.try_answered() {
-            self.intake.replies.set(slot, ReplyState::Written);
+            self.on_written(connection, slot).await;
         }
         let devices = self.parts.home.announced();
         self.info_is_due |= devices != self.devices && self.parts.home.is_known();
@@ -138,9 +179,11 @@ impl<'a> Publisher<'a> {
         self.publish_approvals(connection).await?;
         // Before events and notices: a question wants all of the buffer.
         self.publish_questions(connection).await?;
-        let news = self.parts.conversations.take_news(self.parts.registry);
-        // Pushed before anything is waited for, so that the future does not hold it.
-        if news.map(|notice| self.parts.notices.push(notice)).is_some() {
+        if self.parts.conversations.take_change() {
+            // Pushed before the first wait, so that the future does not hold the notice.
+            if let Some(notice) = self.parts.conversations.take_news(self.parts.registry) {
+                self.parts.notices.push(notice);
+            }
             self.info_is_due = true;
             self.publish_info(connection).await?;
         }
@@ -240,7 +283,9 @@ impl<'a> Publisher<'a> {
                 taken.set(true);
                 Ok(length)
             };
-            let reply = job.reply_to.publication(Payload(&mut payload)).qos(REPLY_QOS);
+            // Where acknowledgements are late, a reply that waits for one keeps a slot from other callers.
+            let qos = if connection.is_slow() { QoS::AtMostOnce } else { REPLY_QOS };
+            let reply = job.reply_to.publication(Payload(&mut payload)).qos(qos);
             match connection.publish(reply).await {
                 Ok(Sent::Now(Some(op))) => {
                     debug!("mqtt: answered after {} us", job.received.elapsed().as_micros());
@@ -294,49 +339,89 @@ impl<'a> Publisher<'a> {
         limit: Option<u32>,
     ) -> Result<(), Lost> {
         let refusal = Refusal::OverBroker { size: job.reply().len(), limit };
-        let transaction = request::read(&job.payload).ok().and_then(|(_, transaction)| transaction);
+        let transaction = request::read(job.payload()).ok().and_then(|(_, transaction)| transaction);
         Self::refuse(connection, &job.reply_to, &refusal, transaction).await
     }
 
     /// Answers a request with a refusal, now or never.
-    pub(super) async fn refuse<IO: Io>(
+    async fn refuse<IO: Io>(
         connection: &mut Connection<'_, '_, IO>,
         reply_to: &ReplyTo,
         refusal: &Refusal,
         transaction: Option<Value<'_>>,
     ) -> Result<(), Lost> {
-        let topic = reply_to.topic.as_str();
-        let words = refusal.words();
-        // With no room for an acknowledged message, one without acknowledgement has to do: it needs little, for a moment.
-        for qos in [REPLY_QOS, QoS::AtMostOnce] {
-            let mut payload = |buffer: &mut [u8]| refusal.write(transaction, buffer);
+        let mut write = |buffer: &mut [u8]| refusal.write(transaction, buffer);
+        let is_sent = Self::send_now(connection, reply_to, true, &mut write).await?;
+        log_refusal(refusal, &reply_to.topic, is_sent);
+        Ok(())
+    }
+
+    /// Sends a reply that has no slot, now or never.
+    pub(super) async fn reply_now<IO: Io>(
+        &mut self,
+        connection: &mut Connection<'_, '_, IO>,
+        reply: &ImmediateReply,
+    ) -> Result<(), Lost> {
+        let mut write = |buffer: &mut [u8]| reply.write(buffer);
+        let is_refusal = reply.answer.is_err();
+        let is_sent = Self::send_now(connection, &reply.reply_to, is_refusal, &mut write).await?;
+        match &reply.answer {
+            Ok(_) if is_sent => {}
+            Ok(_) => {
+                warn!("mqtt: the reply to a decision could not be sent to {}", reply.reply_to.topic.as_str())
+            }
+            Err(refusal) => log_refusal(refusal, &reply.reply_to.topic, is_sent),
+        }
+        if let Err(Refusal::Busy) = &reply.answer {
+            self.report_busy();
+        }
+        Ok(())
+    }
+
+    /// Whether a message without a slot was sent.
+    async fn send_now<IO: Io>(
+        connection: &mut Connection<'_, '_, IO>,
+        reply_to: &ReplyTo,
+        is_refusal: bool,
+        write: &mut dyn FnMut(&mut [u8]) -> Result<usize, Overflow>,
+    ) -> Result<bool, Lost> {
+        // Acknowledged refusals must not take the room of replies. One without acknowledgement needs little, for a moment.
+        let first = if is_refusal && !connection.is_quiet() { QoS::AtMostOnce } else { REPLY_QOS };
+        for qos in [first, QoS::AtMostOnce] {
+            let mut payload = |buffer: &mut [u8]| write(buffer);
             let reply = reply_to.publication(Payload(&mut payload)).qos(qos);
             if let Sent::Now(_) = connection.publish(reply).await? {
-                warn!("mqtt: a request was refused: {} (answered on {})", words.as_str(), topic);
-                return Ok(());
+                return Ok(true);
             }
         }
-        warn!(
-            "mqtt: a request was refused as {}, and even that could not be sent to {}",
-            refusal.error_type(),
-            topic
-        );
-        Ok(())
+        Ok(false)
+    }
+
+    /// Tells people that the hub refuses requests. Not each time.
+    fn report_busy(&mut self) {
+        if Instant::now() >= self.busy_told_until {
+            self.busy_told_until = Instant::now() + limits::BUSY_PAUSE;
+            let words = format_args!("Too many requests at once: the hub refuses some as busy");
+            self.parts.notices.push(Notice::new(Level::Warning, words));
+        }
+    }
+
+    /// Has the requests worked on that waited for a slot. Returns the reply to one that waited for too long; call it again then.
+    pub(super) fn take_waiting(&mut self) -> Option<ImmediateReply> {
+        let Parts { slots, approvals, .. } = *self.parts;
+        self.intake.take_waiting(&self.topics, slots, approvals)
     }
 
     async fn publish_questions<IO: Io>(&self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
         let questions = self.parts.questions;
+        while let Some((slot, id)) = questions.next_again() {
+            let sent = self.publish_question(connection, &slot.data, id).await?;
+            questions.sent_again(&slot.data, matches!(sent, Sent::Later));
+        }
         for slot in questions.queued() {
             let (question, id) = (&slot.data, questions.next_id());
-            // With other packets in it the buffer may have no room for all tools. They leave soon, and then it has; only on a
-            // line that is never quiet the question goes out with those that fit.
-            let require_all_tools = !connection.is_quiet() && question.age() < limits::QUESTION_DELAY;
             slot.advance(Progress::Queued, Progress::Sending(id));
-            let mut sent = self.publish_question(connection, question, id, require_all_tools).await;
-            if matches!(sent, Ok(Sent::Never)) && require_all_tools && connection.is_quiet() {
-                // It became quiet meanwhile, and there is room.
-                sent = self.publish_question(connection, question, id, false).await;
-            }
+            let sent = self.publish_question(connection, question, id).await;
             let progress = match sent {
                 Ok(Sent::Now(_)) => Progress::Sent(id),
                 // Another one may be shorter.
@@ -361,7 +446,26 @@ impl<'a> Publisher<'a> {
         Ok(())
     }
 
+    /// Publishes a question, for the first time or again.
     async fn publish_question<IO: Io>(
+        &self,
+        connection: &mut Connection<'_, '_, IO>,
+        question: &Question,
+        id: Id,
+    ) -> Result<Sent, Lost> {
+        // With other packets in it the buffer may have no room for all tools. They leave soon, and then it has; only on a
+        // line that is never quiet the question goes out with those that fit.
+        let require_all_tools = !connection.is_quiet() && question.delay() < limits::QUESTION_DELAY;
+        match self.publish_question_once(connection, question, id, require_all_tools).await? {
+            // It became quiet meanwhile, and there is room.
+            Sent::Never if require_all_tools && connection.is_quiet() => {
+                self.publish_question_once(connection, question, id, false).await
+            }
+            sent => Ok(sent),
+        }
+    }
+
+    async fn publish_question_once<IO: Io>(
         &self,
         connection: &mut Connection<'_, '_, IO>,
         question: &Question,
@@ -402,7 +506,7 @@ impl<'a> Publisher<'a> {
         &mut self,
         connection: &mut Connection<'_, '_, IO>,
     ) -> Result<(), Lost> {
-        let approvals = &self.parts.home.approvals;
+        let approvals = self.parts.approvals;
         self.home_waits = false;
         while let Some(number) = approvals.take_due() {
             let topic = self.topics.approval(number);
@@ -429,6 +533,25 @@ impl<'a> Publisher<'a> {
                 self.parts.events.push(event);
             });
         }
+        if approvals.take_shown_due() {
+            let topic = self.topics.own("approval");
+            // Not kept for longer than it waits, whatever becomes of the hub.
+            let expiry = approvals.shown_seconds().map(Property::MessageExpiryInterval);
+            let mut payload = |buffer: &mut [u8]| approvals.write_shown(buffer);
+            let shown = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce);
+            match retain(connection, shown.properties(expiry.as_slice())).await {
+                Ok(Sent::Later) => {
+                    approvals.unshown();
+                    self.home_waits = true;
+                    return Ok(());
+                }
+                Ok(_) => {}
+                Err(lost) => {
+                    approvals.unshown();
+                    return Err(lost);
+                }
+            }
+        }
         while let Some(number) = approvals.next_unspoken() {
             let topic = self.topics.own("speech");
             let mut payload = |buffer: &mut [u8]| approvals.write_speech(number, buffer);
@@ -449,24 +572,29 @@ impl<'a> Publisher<'a> {
         if !connection.is_retaining() {
             self.leftover = None;
         }
-        // Meanwhile it may have become known.
-        if let Some((id, leftover)) = self.leftover.take().filter(|(id, _)| !home.knows(id)) {
-            if leftover == Leftover::Clear && !self.announce(&id, connection).await? {
-                self.leftover = Some((id, leftover));
-                self.home_waits = true;
-                return Ok(());
-            }
-            let topic = self.topics.device(&id);
-            let text: &[u8] =
-                if leftover == Leftover::Clear { b"" } else { br#"{"state":{},"available":false}"# };
-            let mut payload = |buffer: &mut [u8]| copy(text, buffer);
+        // Meanwhile the device may have been listed, or the controller lost.
+        let is_still = |remains: &Remains| match remains.leftover {
+            Leftover::Unannounce => !self.is_to_be_announced(&remains.id),
+            leftover => home.leftover(&remains.id, b"{}") == leftover,
+        };
+        if !self.leftover.as_ref().is_some_and(is_still) {
+            self.leftover = None;
+        }
+        if let Some(remains) = &self.leftover {
+            let topic = match remains.leftover {
+                Leftover::Unannounce => {
+                    self.parts.discovery.device_topic(self.parts.identity.id(), &remains.id)
+                }
+                Leftover::Keep | Leftover::Unavailable | Leftover::Clear => self.topics.device(&remains.id),
+            };
+            let mut payload = |buffer: &mut [u8]| remains.write(buffer);
             if let Sent::Later =
                 connection.publish(Publication::new(&topic, Payload(&mut payload)).retain()).await?
             {
-                self.leftover = Some((id, leftover));
                 self.home_waits = true;
                 return Ok(());
             }
+            self.leftover = None;
         }
         for _ in 0..DEVICES_AT_ONCE {
             let Some(id) = home.take_due() else { return Ok(()) };
@@ -521,5 +649,17 @@ impl<'a> Publisher<'a> {
             self.notice = None;
             sent?;
         }
+    }
+}
+
+/// Logs that a request was refused, and whether its caller was told.
+fn log_refusal(refusal: &Refusal, topic: &str, is_sent: bool) {
+    match is_sent {
+        true => warn!("mqtt: a request was refused: {} (answered on {})", refusal.words().as_str(), topic),
+        false => warn!(
+            "mqtt: a request was refused as {}, and even that could not be sent to {}",
+            refusal.error_type(),
+            topic
+        ),
     }
 }

@@ -9,7 +9,7 @@ use embassy_time::Timer;
 use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use super::{Hub, Memory, keep_and_restart, open_store, start};
+use super::{ControllerHint, Hub, Memory, keep_and_restart, open_store, start};
 use crate::clock::Clock;
 use crate::log::error;
 use crate::mqtt::Reached;
@@ -57,6 +57,7 @@ impl Hub<'_> {
         let notice = Notice::new(Level::Error, words);
         error!("hub: {}", notice.text.as_str());
         notices.push(notice);
+        let hint = &ControllerHint::read(&mut store, config).await;
         let restart = &Signal::new();
         let store = &Mutex::new(store);
         let speaker = &Speaker::new();
@@ -74,6 +75,7 @@ impl Hub<'_> {
             clock: &Clock::new(),
             home,
             discovery,
+            hint,
         };
         let try_again = async {
             Timer::after(limits::SAFE_MODE).await;

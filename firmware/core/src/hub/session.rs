@@ -1,9 +1,11 @@
 //! The hub's session with the broker: hands over what arrives, and has published what the hub has to say.
 
 use core::convert::Infallible;
+use core::pin::{Pin, pin};
 
 use embassy_futures::select::{Either, Either5, select, select3, select5};
 use embassy_futures::yield_now;
+use embassy_time::with_timeout;
 use minimq::{
     Buffers, ConfigBuilder, ConfigError, Io, QoS, RetainHandling, SubscriptionOptions, TopicFilter, Will,
 };
@@ -15,11 +17,10 @@ use crate::discovery;
 use crate::json::Value;
 use crate::limits;
 use crate::log::{debug, error, info, warn};
-use crate::mqtt::{Client, Connection, Lost, Memory, Received, Role, Topics};
-use crate::notice::Level;
+use crate::mqtt::{Client, Connection, Lost, Memory, RELAY, Received, Role, Topics};
+use crate::notice::{Level, Notice};
 use crate::pending::Id;
 use crate::platform::Dial;
-use crate::request::{Refused, ReplyState};
 
 const ROLE: Role = Role {
     log: "mqtt",
@@ -58,7 +59,18 @@ pub(super) async fn run<D: Dial>(
                 parts.broker.connected();
                 info!("mqtt: connected to {}:{} as {}", broker.host, broker.port, identity.id().as_str());
                 warn_of_limits(connection);
-                let Err(lost) = serve(connection, &mut publisher, parts).await;
+                let Err(lost) = {
+                    // Behind a pointer, for a stack frame of its own: the handshake of TLS needs the room.
+                    let serving: Pin<&mut dyn Future<Output = _>> =
+                        pin!(serve(connection, &mut publisher, parts));
+                    serving.await
+                };
+                if lost == Lost::Congested {
+                    tell_of_congestion(parts);
+                    // Otherwise the broker would announce that the hub is gone.
+                    let _ = with_timeout(limits::FAREWELL, connection.disconnect()).await;
+                }
+                publisher.is_lost = lost != Lost::Congested;
                 parts.questions.disconnected();
                 lost
             }
@@ -72,7 +84,15 @@ pub(super) async fn run<D: Dial>(
     }
 }
 
+/// Tells people that requests were dropped.
+#[inline(never)]
+fn tell_of_congestion(parts: &Parts<'_>) {
+    let text = "Too many requests at once: those that still waited at the broker were dropped.";
+    parts.notices.push(Notice::new(Level::Warning, format_args!("{text}")));
+}
+
 /// Says what will not work with this broker, and which of its settings to change.
+#[inline(never)]
 fn warn_of_limits<IO: Io>(connection: &Connection<'_, '_, IO>) {
     if !connection.is_retaining() {
         warn!(
@@ -92,6 +112,7 @@ fn warn_of_limits<IO: Io>(connection: &Connection<'_, '_, IO>) {
     }
 }
 
+#[inline(never)]
 fn config<'m>(memory: &'m mut Memory, identity: &'m Identity) -> Result<ConfigBuilder<'m>, ConfigError> {
     let mut client_id = heapless::String::<{ limits::CLIENT_ID }>::new();
     for part in ["hearthwave-", identity.id().as_str()] {
@@ -119,23 +140,30 @@ async fn serve<IO: Io>(
 ) -> Result<Infallible, Lost> {
     publisher.connected(connection.is_fresh());
     parts.questions.connected(connection.is_fresh());
+    let mut relay_is_wanted = true;
     loop {
+        publisher.release_replies();
         if connection.needs_subscribing() {
             subscribe(connection, &publisher.topics).await?;
         }
         // Whoever reads "online" may ask at once, so the hub listens first.
         if connection.is_subscribed() {
             publisher.publish(connection).await?;
+            loop {
+                // Borrowed, because a pattern that moves the value would keep a second copy in the future.
+                let refused = publisher.take_waiting();
+                let Some(refused) = &refused else { break };
+                publisher.reply_now(connection, refused).await?;
+            }
         }
-        if connection.is_subscribed()
-            && connection.is_retaining()
-            && publisher.has_swept()
-            && parts.home.take_sweep()
-        {
+        if connection.is_subscribed() && connection.is_retaining() && publisher.has_swept() {
             sweep(connection, &publisher.topics, parts).await?;
         }
         if connection.is_subscribed() && publisher.status_is_wanted && parts.discovery.is_on() {
             publisher.status_is_wanted = !listen_for_home_assistant(connection).await?;
+        }
+        if connection.is_subscribed() && relay_is_wanted {
+            relay_is_wanted = !listen_for_relays(connection).await?;
         }
         // What waits for room is published when there is some, and not before.
         let can_publish = connection.is_subscribed() && !publisher.has_backlog();
@@ -143,7 +171,7 @@ async fn serve<IO: Io>(
             match can_publish {
                 true => {
                     // `health` needs no timer: the signs of life that broker and hub exchange come often enough.
-                    let home = select(parts.home.changed(), parts.home.approvals.changed());
+                    let home = select(parts.home.changed(), parts.approvals.changed());
                     let _ = select3(parts.events.ready(), parts.notices.ready(), home).await;
                 }
                 false => core::future::pending().await,
@@ -153,10 +181,11 @@ async fn serve<IO: Io>(
             connection.receive(),
             parts.slots.answered(),
             select(parts.status.changed(), parts.speaker.changed()),
-            parts.questions.due(),
+            select(parts.questions.due(), publisher.callers_returned()),
             news,
         );
-        let refused = match woken.await {
+        let mut size = 0;
+        let reply = match woken.await {
             Either5::First(received) => match received? {
                 Some(received) if publisher.topics.is_answer(received.message.topic()) => {
                     parts.questions.ready().await;
@@ -169,6 +198,21 @@ async fn serve<IO: Io>(
                     publisher.found_state(id, message.payload());
                     None
                 }
+                Some(received)
+                    if parts
+                        .discovery
+                        .announced_on(parts.identity.id(), received.message.topic())
+                        .is_some() =>
+                {
+                    publisher.found_announcement(received.message.topic(), received.message.payload());
+                    None
+                }
+                Some(received) if received.message.topic() == RELAY => {
+                    let told = Value::parse(received.message.payload()).ok();
+                    let state = told.and_then(|told| told.get("state")?.as_text());
+                    parts.questions.on_relay(state.map(|state| state != *"offline"));
+                    None
+                }
                 Some(received) if received.message.topic() == discovery::STATUS => {
                     // It has started, and has forgotten what was not retained.
                     if received.message.payload() == b"online" {
@@ -177,11 +221,14 @@ async fn serve<IO: Io>(
                     }
                     None
                 }
-                Some(received) => publisher.intake.take(&received, &publisher.topics, parts.slots),
+                Some(received) => {
+                    size = received.size;
+                    publisher.intake.take(&received, &publisher.topics, parts.slots, parts.approvals)
+                }
                 None => None,
             },
             Either5::Second(slot) => {
-                publisher.intake.replies.set(slot, ReplyState::Written);
+                publisher.on_written(connection, slot).await;
                 None
             }
             Either5::Third(changed) => {
@@ -192,13 +239,18 @@ async fn serve<IO: Io>(
                 None
             }
             // Published in the next round.
-            Either5::Fourth(()) | Either5::Fifth(_) => None,
+            Either5::Fourth(_) | Either5::Fifth(_) => None,
         };
+        if connection.is_congested() {
+            return Err(Lost::Congested);
+        }
         // A broker can send many requests at once: the workers come first, or the slots would run out.
         yield_now().await;
-        if let Some(Refused { reply_to, refusal, transaction }) = &refused {
-            let transaction = transaction.as_ref().and_then(|text| Value::parse(text.as_bytes()).ok());
-            Publisher::refuse(connection, reply_to, refusal, transaction).await?;
+        if let Some(reply) = &reply {
+            if reply.answer.is_err() {
+                connection.note_refusal(size);
+            }
+            publisher.reply_now(connection, reply).await?;
         }
     }
 }
@@ -215,8 +267,8 @@ async fn subscribe<IO: Io>(connection: &mut Connection<'_, '_, IO>, topics: &Top
     connection.subscribe(&filters).await
 }
 
-/// Has the broker send the states of devices that it keeps: some may be of devices that have left while the hub was not
-/// there.
+/// If due, has the broker send its retained messages: states and announcements of devices that left while the hub was
+/// offline, and announcements of things that are no longer announced.
 async fn sweep<IO: Io>(
     connection: &mut Connection<'_, '_, IO>,
     topics: &Topics<'_>,
@@ -226,9 +278,26 @@ async fn sweep<IO: Io>(
         .maximum_qos(QoS::AtMostOnce)
         .retain_behavior(RetainHandling::Immediately)
         .ignore_local_messages();
-    let states = topics.devices();
-    if !connection.subscribe_besides(TopicFilter::new(&states).options(options)).await? {
-        parts.home.sweep_later();
+    let is_due = parts.home.take_sweep();
+    if is_due && parts.home.is_confirmed() {
+        parts.discovery.sweep_later();
+    }
+    // Announcements first: a device has to leave Home Assistant before its state disappears.
+    if parts.discovery.take_sweep() {
+        let announcements = parts.discovery.topics(parts.identity.id());
+        if !connection.subscribe_besides(TopicFilter::new(&announcements).options(options)).await? {
+            parts.discovery.sweep_later();
+            if is_due {
+                parts.home.sweep_later();
+            }
+            return Ok(());
+        }
+    }
+    if is_due {
+        let states = topics.devices();
+        if !connection.subscribe_besides(TopicFilter::new(&states).options(options)).await? {
+            parts.home.sweep_later();
+        }
     }
     Ok(())
 }
@@ -240,6 +309,15 @@ async fn listen_for_home_assistant<IO: Io>(connection: &mut Connection<'_, '_, I
         // The hub has just announced everything.
         .retain_behavior(RetainHandling::Never);
     connection.subscribe_besides(TopicFilter::new(discovery::STATUS).options(options)).await
+}
+
+/// Subscribes to the relays' availability, including the retained message. Returns `false` if there is no room for that
+/// now.
+async fn listen_for_relays<IO: Io>(connection: &mut Connection<'_, '_, IO>) -> Result<bool, Lost> {
+    let options = SubscriptionOptions::default()
+        .maximum_qos(QoS::AtMostOnce)
+        .retain_behavior(RetainHandling::Immediately);
+    connection.subscribe_besides(TopicFilter::new(RELAY).options(options)).await
 }
 
 /// Takes the answer to a question.

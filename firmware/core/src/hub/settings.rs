@@ -7,6 +7,7 @@ use embassy_sync::mutex::Mutex;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
+use crate::approval;
 use crate::chat::rule::BUILT_IN;
 use crate::config::Config;
 use crate::json::{Kind, Value, Writer};
@@ -135,6 +136,7 @@ pub(super) async fn set<F: MultiwriteNorFlash>(
         let text = setting.check(value)?;
         store.set(Key::Setting(&key), &text).await?;
     }
+    approval::forget_wrong_pins(setting, &mut store).await?;
     Ok(setting)
 }
 

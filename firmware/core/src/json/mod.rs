@@ -6,6 +6,7 @@
 //! borrowed slices that let a value pass through the hub untouched.
 
 mod condense;
+mod cut;
 mod number;
 mod scan;
 mod shortest;
@@ -19,6 +20,7 @@ mod tests;
 use core::fmt;
 
 pub use condense::{Condenser, ItemOf};
+pub use cut::{Cut, Ending};
 pub(crate) use number::read as read_number;
 pub(crate) use shortest::Shortest;
 pub use text::Text;

@@ -1,6 +1,7 @@
 //! Agreement with serde_json, on what is JSON and on what it means.
 
 mod condensed;
+mod cut;
 
 use std::format;
 use std::string::{String, ToString};

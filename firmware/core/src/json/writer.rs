@@ -3,7 +3,7 @@
 use core::convert::Infallible;
 use core::fmt::{self, Write as _};
 
-use super::{Shortest, Text, Value};
+use super::{Ending, Shortest, Text, Value};
 use crate::text::escape;
 
 /// What was written did not fit.
@@ -114,6 +114,31 @@ impl<'b> Writer<'b> {
         self.comma = true;
     }
 
+    /// Writes one value from its displayed JSON text.
+    pub fn json(&mut self, text: &dyn fmt::Display) {
+        self.separate();
+        let before = self.len;
+        // Writing to the buffer cannot fail.
+        let _ = write!(Raw(self), "{text}");
+        if let Some(written) = self.buffer.get_mut(before..self.len) {
+            mend_surrogates(written);
+        }
+        self.comma = true;
+    }
+
+    /// Cuts the value that was written since `mark` so that `reserved` bytes are left. The value may lack its end.
+    /// Returns whether that is possible.
+    pub fn cut(&mut self, mark: Mark, reserved: usize) -> bool {
+        let room = self.buffer.len().saturating_sub(mark.len + reserved);
+        let Some((kept, ending)) = Ending::of(self.since(mark), room) else { return false };
+        self.len = mark.len + kept;
+        self.overflow = false;
+        // The cut has made room for the ending.
+        let _ = write!(Raw(self), "{ending}");
+        self.comma = true;
+        true
+    }
+
     /// Writes one member of the open object.
     pub fn field(&mut self, name: &str, value: impl Encode) {
         self.key(name);
@@ -201,7 +226,17 @@ impl<'b> Writer<'b> {
                 room.copy_from_slice(bytes);
                 self.len = end;
             }
-            None => self.overflow = true,
+            None => {
+                // `cut` needs the beginning of the text that does not fit.
+                let room = self.buffer.get_mut(self.len..).unwrap_or_default();
+                let mut fits = room.len().min(bytes.len());
+                while fits > 0 && bytes.get(fits).is_some_and(|byte| byte & 0xC0 == 0x80) {
+                    fits -= 1;
+                }
+                room.iter_mut().zip(bytes.iter().take(fits)).for_each(|(to, from)| *to = *from);
+                self.len += fits;
+                self.overflow = true;
+            }
         }
     }
 
@@ -396,6 +431,16 @@ impl Encode for fmt::Arguments<'_> {
         // Writing to the buffer cannot fail, and a failing `Display` leaves a shorter text.
         let _ = Escaped(writer).write_fmt(*self);
         writer.push(b"\"");
+    }
+}
+
+/// Writes JSON text unchanged.
+struct Raw<'w, 'b>(&'w mut Writer<'b>);
+
+impl fmt::Write for Raw<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.push(text.as_bytes());
+        Ok(())
     }
 }
 

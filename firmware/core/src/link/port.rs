@@ -188,7 +188,7 @@ impl Port {
                     Some(Answer::Result { result, cut_from })
                 }
                 Incoming::Error { id: Some(answered), error } if answered == id => {
-                    Some(Answer::Error(error.message))
+                    Some(Answer::Error { code: error.code, message: error.message })
                 }
                 _ => None,
             });

@@ -1,7 +1,9 @@
 //! Reports about the controller, for people: what happened, and what to check.
 
+use core::fmt::Display;
 use core::ops::ControlFlow;
 
+use embassy_time::Duration;
 use heapless::{HistoryBuf, String};
 
 use super::client::News;
@@ -10,13 +12,14 @@ use super::wire::Resources;
 use crate::limits;
 use crate::log::{error, info, warn};
 use crate::notice::{Level, Notice, Notices};
-use crate::text::{Lossy, one_line};
+use crate::text::{Lossy, clip, one_line};
 use crate::tool::{Implementation, Registry};
 
 /// The beginning of a line, fit for the log.
 pub(super) type Quote = String<{ limits::QUOTE }>;
 
-/// The last lines of the controller that were not JSON-RPC: boot messages, error traces, noise.
+/// The controller's last unusable output: refusals, and lines that are not JSON-RPC, such as boot messages and stack
+/// traces.
 #[derive(Debug)]
 pub(super) struct Recent(HistoryBuf<Quote, { limits::RECENT_LINES }>);
 
@@ -77,30 +80,27 @@ pub(super) fn report(
         }
         News::Holds { attempt } => notice_return(last_notice, attempt, controller, notices),
         News::Failed { attempt, why, delay } => {
-            let why = why.text();
-            match delay.as_secs() {
-                0 => warn!("controller: attempt {} of {} failed ({}); trying again", attempt, attempts, why),
-                wait => {
-                    warn!(
-                        "controller: attempt {} of {} failed ({}); again in {} s",
-                        attempt, attempts, why, wait
-                    )
-                }
-            }
+            let (why, [seconds, tenths]) = (why.text(), in_tenths(delay));
+            warn!(
+                "controller: attempt {} of {} failed ({}); retrying in {}.{} s",
+                attempt, attempts, why, seconds, tenths
+            );
             last_notice
         }
         News::Degraded(why) => {
             let pause = retries.slow.as_secs();
-            let hint = why.advice().unwrap_or(hint);
+            let advice = why.advice();
+            let hint: &dyn Display = advice.as_ref().map_or(hint, |advice| advice);
             error!("controller: MCP connection failed after {} attempts", attempts);
             error!("controller:   reason: {}", why.text());
             for line in recent.0.oldest_ordered() {
                 error!("controller:   it said: {}", line.as_str());
             }
-            error!("controller:   check: {}", hint);
+            let words: String<{ limits::NOTICE }> = clip(hint);
+            error!("controller:   check: {}", words.as_str());
             let local = local_tools(registry);
             warn!("controller: continuing with local tools only ({})", local.as_str());
-            info!("controller: trying again every {} s", pause);
+            info!("controller: retrying every {} s", pause);
             if last_notice == LastNotice::Degraded {
                 return last_notice;
             }
@@ -117,10 +117,8 @@ pub(super) fn report(
             LastNotice::Degraded
         }
         News::Lost { why, delay } => {
-            match delay.as_secs() {
-                0 => warn!("controller: lost ({}); connecting again", why.text()),
-                wait => warn!("controller: lost ({}); connecting again in {} s", why.text(), wait),
-            }
+            let [seconds, tenths] = in_tenths(delay);
+            warn!("controller: lost ({}); retrying in {}.{} s", why.text(), seconds, tenths);
             if last_notice != LastNotice::Connected {
                 return last_notice;
             }
@@ -129,6 +127,12 @@ pub(super) fn report(
             LastNotice::Lost
         }
     }
+}
+
+/// A duration in whole seconds and tenths.
+fn in_tenths(time: Duration) -> [u64; 2] {
+    let tenths = time.as_millis() / 100;
+    [tenths / 10, tenths % 10]
 }
 
 /// Queues the notice that the controller is back, if the last one said that it was gone.

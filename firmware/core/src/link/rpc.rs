@@ -40,7 +40,7 @@ impl Method {
 }
 
 /// JSON-RPC's code for an unknown method.
-pub(super) const METHOD_NOT_FOUND: i64 = -32601;
+pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
 
 /// One message from the controller.
 #[derive(Clone, Copy, Debug)]

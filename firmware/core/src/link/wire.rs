@@ -1,5 +1,6 @@
 //! Moves messages between the serial line, the client and the callers.
 
+use core::fmt::Display;
 use core::future::pending;
 use core::pin::pin;
 
@@ -15,7 +16,7 @@ use super::report::{LastNotice, Recent, report};
 use super::resource::ResourceNews;
 use super::retries::Retries;
 use super::rpc::{self, Incoming, Method, Outgoing, call_pieces};
-use super::status::Loss;
+use super::status::{LinkState, Loss};
 use crate::json::{ItemOf, Overflow};
 use crate::limits;
 use crate::log::{debug, warn};
@@ -37,7 +38,7 @@ pub struct Resources<'a> {
     /// Is told of the controller's resources.
     pub watch: &'a dyn Fn(ResourceNews<'_>),
     /// What people should check when the controller is not reached.
-    pub hint: &'a str,
+    pub hint: &'a dyn Display,
     /// When the controller is tried again.
     pub retries: Retries,
     /// Differs from one start to the next.
@@ -46,7 +47,8 @@ pub struct Resources<'a> {
 
 /// Runs the link for ever, whatever the line does. It reads while it writes: a controller may talk before it listens.
 pub async fn run<R: Read, W: Write>(mut rx: R, mut tx: W, resources: &Resources<'_>) -> ! {
-    let Resources { port, retries, seed, .. } = *resources;
+    let Resources { port, registry, retries, seed, .. } = *resources;
+    registry.await_controller();
     let mut wire = Wire {
         resources,
         client: Client::new(seed, retries),
@@ -274,6 +276,12 @@ impl Wire<'_> {
         let mut is_message = false;
         for message in Incoming::all(value) {
             is_message = true;
+            if let Incoming::Error { error, .. } = &message
+                && self.client.state() != LinkState::Ready
+            {
+                // The notice about an unreachable controller quotes this error.
+                self.recent.add(error.words().as_bytes());
+            }
             match self.client.receive(Instant::now(), message, registry) {
                 Reaction::Done => {}
                 Reaction::Watch(news) => (self.resources.watch)(news),
@@ -311,6 +319,9 @@ impl Wire<'_> {
         if self.noise <= limits::NOISE_WARNINGS {
             warn!("controller: ignored a line that is not JSON-RPC: {}", quote.as_str());
         } else {
+            if self.noise == limits::NOISE_WARNINGS + 1 {
+                warn!("controller: further lines that are not JSON-RPC are only counted");
+            }
             debug!("controller: ignored a line that is not JSON-RPC: {}", quote.as_str());
         }
         self.client.noticed_noise(Instant::now());
@@ -328,6 +339,7 @@ impl Wire<'_> {
         let Self { resources, client, recent, .. } = self;
         let port = resources.port;
         port.status().update(client.state(), client.controller());
+        resources.registry.set_outdated(client.has_outdated_tools());
         if let Some(news) = client.take_news() {
             self.last_notice = report(news, self.last_notice, client.controller(), recent, resources);
             if let News::Lost { .. } = news {

@@ -72,9 +72,24 @@ struct Open {
 
 #[derive(Clone, Copy)]
 enum OpenKind {
-    Bracket { lead: Lead },
-    Call { function: &'static Function, arguments: u8, lead: Lead },
+    Bracket {
+        lead: Lead,
+    },
+    Call {
+        function: &'static Function,
+        arguments: u8,
+        /// Whether the arguments are one list in square brackets.
+        is_list: bool,
+        lead: Lead,
+    },
     Operator(Operator),
+}
+
+impl OpenKind {
+    /// The token that ends the call.
+    const fn end(self) -> &'static str {
+        if let Self::Call { is_list: true, .. } = self { "']'" } else { "')'" }
+    }
 }
 
 /// From the loosest to the tightest.
@@ -121,8 +136,14 @@ impl<'e> Evaluator<'e> {
                     match (Function::find(name), function::constant(name)) {
                         (Some(function), _) if called => {
                             self.tokens.next()?;
-                            self.open(at, OpenKind::Call { function, arguments: 1, lead: self.lead })?;
-                            if self.tokens.peek() == Token::Sign(')') {
+                            let is_list = function.takes_list() && self.tokens.peek() == Token::Sign('[');
+                            if is_list {
+                                self.tokens.next()?;
+                            }
+                            let lead = self.lead;
+                            self.open(at, OpenKind::Call { function, arguments: 1, is_list, lead })?;
+                            let end = if is_list { ']' } else { ')' };
+                            if self.tokens.peek() == Token::Sign(end) {
                                 return Err((at, function.miscalled()));
                             }
                             self.lead = Lead::None;
@@ -163,11 +184,15 @@ impl<'e> Evaluator<'e> {
                     self.reduce(0)?;
                     return match self.operators.last() {
                         None => Ok(false),
-                        Some(_) => Err((at, Reason::Expected("')'"))),
+                        Some(open) => Err((at, Reason::Expected(open.kind.end()))),
                     };
                 }
                 Token::Sign(')') => {
                     self.close(at)?;
+                    continue;
+                }
+                Token::Sign(']') => {
+                    self.close_list(at)?;
                     continue;
                 }
                 Token::Sign(',') => {
@@ -236,7 +261,7 @@ impl<'e> Evaluator<'e> {
         self.reduce(0)?;
         match self.operators.pop() {
             Some(Open { kind: OpenKind::Bracket { lead }, .. }) => self.lead = lead,
-            Some(Open { at, kind: OpenKind::Call { function, arguments, lead } }) => {
+            Some(Open { at, kind: OpenKind::Call { function, arguments, is_list: false, lead } }) => {
                 let at = usize::from(at);
                 let start = self.values.len().saturating_sub(usize::from(arguments));
                 let value = function.call(self.values.get(start..).unwrap_or_default());
@@ -248,6 +273,19 @@ impl<'e> Evaluator<'e> {
         }
         self.tail = Tail::Closed;
         Ok(())
+    }
+
+    /// Closes a list of arguments. The call has to end right after it.
+    fn close_list(&mut self, at: usize) -> Result<(), Fault<'e>> {
+        self.reduce(0)?;
+        match self.operators.last_mut() {
+            Some(Open { kind: OpenKind::Call { is_list: is_list @ true, .. }, .. }) => *is_list = false,
+            _ => return Err((at, Reason::Unexpected(']'))),
+        }
+        match self.tokens.next()? {
+            (end, Token::Sign(')')) => self.close(end),
+            (after, _) => Err((after, Reason::Expected("')'"))),
+        }
     }
 
     /// The end of one argument, and another one comes.

@@ -117,6 +117,11 @@ impl Function {
         check(value, self.name)
     }
 
+    /// Whether the function takes any number of arguments. These may also be written as one list.
+    pub(super) const fn takes_list(&self) -> bool {
+        matches!(self.body, Many(_))
+    }
+
     /// The error for a wrong number of arguments.
     pub(super) const fn miscalled(&self) -> Reason<'static> {
         let takes = match self.body {

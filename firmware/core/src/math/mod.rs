@@ -12,6 +12,7 @@
 //!   x^y        from the right, and before a sign on its left: -2^2 is -4, 2^-1 is 0.5
 //!   x!         of whole numbers
 //!   (x) f(x, y) pi 1.5e3 .5
+//!   f([x, y])  the arguments as a list, where any number of them is possible
 //! ```
 //!
 //! Extensions are `×`, `÷`, `−`, `ln` and `trunc`. Unlike in mathjs, values are finite and real: `1/0`, `sqrt(-1)` and a

@@ -9,7 +9,7 @@ pub(super) enum Token<'e> {
     Number(f64),
     /// A constant, a function, or `mod` between two operands.
     Name(&'e str),
-    /// One of `+ - * / % ^ ! ( ) ,`.
+    /// One of `+ - * / % ^ ! ( ) [ ] ,`.
     Sign(char),
     End,
 }
@@ -48,7 +48,7 @@ impl<'e> Tokens<'e> {
             Some(sign) => {
                 self.at += sign.len_utf8();
                 Token::Sign(match sign {
-                    '+' | '-' | '*' | '/' | '%' | '^' | '!' | '(' | ')' | ',' => sign,
+                    '+' | '-' | '*' | '/' | '%' | '^' | '!' | '(' | ')' | '[' | ']' | ',' => sign,
                     '×' => '*',
                     '÷' => '/',
                     '−' => '-',

@@ -53,10 +53,14 @@ pub struct Client<'m> {
     last_failure: &'static str,
     /// The broker closed the last connection, or refused it, because of a retained message: the next is without.
     refused_retained: bool,
+    /// The broker had queued more than the hub can take: the next connection begins without.
+    is_congested: bool,
 }
 
 impl<'m> Client<'m> {
     /// With the session that `config` describes. The seed decides about the waits between attempts.
+    // It is large and made once, so its stack frame is not that of its caller.
+    #[inline(never)]
     pub fn new(config: ConfigBuilder<'m>, role: Role, seed: u64) -> Self {
         Self {
             session: Session::new(config),
@@ -68,6 +72,7 @@ impl<'m> Client<'m> {
             short_connections: 0,
             last_failure: "",
             refused_retained: false,
+            is_congested: false,
         }
     }
 
@@ -84,11 +89,13 @@ impl<'m> Client<'m> {
         let is_retaining = !core::mem::take(&mut self.refused_retained);
         let transport = Transport::new(io, &self.info, self.role.cuts_oversize);
         let transport = if is_retaining { transport } else { transport.without_retained_will() };
+        let transport = if self.is_congested { transport.with_clean_start() } else { transport };
         let connecting = with_timeout(limits::MQTT_TIMEOUT, self.session.connect(transport));
         let failure = match connecting.await {
             Ok(Ok(connection)) => {
                 self.connected = Instant::now();
                 self.last_failure = "";
+                self.is_congested = false;
                 let is_retaining = is_retaining && self.info.takes_retained();
                 let (log, subscription) = (self.role.log, &mut self.subscription);
                 return Ok(Connection::new(connection, log, &self.info, subscription, is_retaining));
@@ -125,7 +132,9 @@ impl<'m> Client<'m> {
         if let Lost::Unreached(why) = lost {
             return why;
         }
-        let was_good = self.connected.elapsed() >= limits::RECONNECT_SETTLED;
+        self.is_congested |= lost == Lost::Congested;
+        // The broker and the way to it are well.
+        let was_good = self.connected.elapsed() >= limits::RECONNECT_SETTLED || lost == Lost::Congested;
         if was_good {
             self.backoff.reset();
         }
@@ -149,6 +158,9 @@ impl<'m> Client<'m> {
             (_, Lost::Closed) if self.short_connections > 1 => self.role.unsteady,
             (_, Lost::Stalled) => "connection lost: the broker does not react any more",
             (_, Lost::Refused) => self.role.refused,
+            (_, Lost::Congested) => {
+                "too many requests at once: the hub drops those that the broker still has; see who sends them"
+            }
             (_, Lost::Nonsense) => "connection lost: it sent something that is not MQTT 5",
             (_, Lost::Closed | Lost::Unreached(_)) => "connection lost, by the broker or the network",
         }

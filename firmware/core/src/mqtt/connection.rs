@@ -7,6 +7,7 @@ use minimq::{
     ToPayload, TopicFilter,
 };
 
+use super::congestion::Congestion;
 use super::transport::{PacketInfo, Transport};
 use crate::json::Overflow;
 use crate::limits;
@@ -25,6 +26,8 @@ pub enum Lost {
     Refused,
     /// The broker sent something that is not MQTT 5.
     Nonsense,
+    /// The broker has queued more than the hub can take: see [`Connection::is_congested`].
+    Congested,
 }
 
 impl<E> From<Error<E>> for Lost {
@@ -107,6 +110,7 @@ pub struct Connection<'c, 'm, IO> {
     /// The log says already that it rejects some.
     is_rejection_logged: bool,
     is_retaining: bool,
+    congestion: Congestion,
 }
 
 impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
@@ -129,6 +133,7 @@ impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
             rejected_publication: None,
             is_rejection_logged: false,
             is_retaining,
+            congestion: Congestion::new(),
         }
     }
 
@@ -224,6 +229,7 @@ impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
         };
         match select(self.connection.poll(), no_answer).await {
             Either::First(Ok(Some(message))) => {
+                self.congestion.on_message();
                 let size = self.info.uncut().unwrap_or(message.payload().len());
                 Ok(Some(Received { message, size, is_repeated: self.info.is_repeated() }))
             }
@@ -242,7 +248,13 @@ impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
     pub async fn publish<P: ToPayload>(&mut self, publication: Publication<'_, P>) -> Result<Sent, Lost> {
         let publishing = with_timeout(limits::MQTT_TIMEOUT, self.connection.publish(publication));
         match publishing.await.map_err(|_| Lost::Stalled)? {
-            Ok(op) => Ok(Sent::Now(op)),
+            Ok(op) => {
+                if let Some(op) = op {
+                    self.update_congestion();
+                    self.congestion.on_published(op);
+                }
+                Ok(Sent::Now(op))
+            }
             Err(PubError::Session(Error::NotReady | Error::Resource(ResourceError::InflightExhausted))) => {
                 Ok(Sent::Later)
             }
@@ -262,6 +274,29 @@ impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
     /// Whether the broker has not acknowledged a publication yet.
     pub fn is_pending(&self, op: &Op) -> bool {
         self.connection.is_pending(op)
+    }
+
+    /// Takes note that a request of so many bytes was refused.
+    pub fn note_refusal(&mut self, bytes: usize) {
+        self.congestion.on_refused(bytes);
+    }
+
+    /// Whether acknowledgements are late. What waits for them keeps its place in the send buffer, so replies that need no
+    /// acknowledgement go out sooner.
+    pub fn is_slow(&mut self) -> bool {
+        self.update_congestion();
+        self.congestion.is_late()
+    }
+
+    /// Whether the broker has queued so much that other callers wait for longer than they care. The caller should
+    /// disconnect and report [`Lost::Congested`], so that the next connection begins with an empty queue.
+    pub fn is_congested(&mut self) -> bool {
+        self.update_congestion();
+        self.congestion.is_hopeless()
+    }
+
+    fn update_congestion(&mut self) {
+        self.congestion.update(|op| self.connection.is_pending(op));
     }
 
     /// Whether nothing waits for an acknowledgement: all of the send buffer is free.

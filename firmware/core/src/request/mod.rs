@@ -1,9 +1,11 @@
 //! Requests: what the hub can be asked, how a request is read, and how one is refused.
 //!
 //! [`Intake`] takes what arrives: a request is copied into a free job slot ([`Slots`]) and worked on there, so that the
-//! session goes on; one that cannot be is refused at once ([`Refusal`]). Replies go out when they are ready, in whatever
+//! session goes on. A short one for which no slot is free waits in the backlog; what does not fit there is refused at once
+//! ([`Refusal`]). Replies go out when they are ready, in whatever
 //! order that is, and are kept until the broker has them ([`Replies`]).
 
+mod backlog;
 mod intake;
 mod redelivery;
 mod refusal;
@@ -13,7 +15,7 @@ mod slot;
 #[cfg(test)]
 mod tests;
 
-pub use intake::{Intake, Refused};
+pub use intake::{Decision, ImmediateReply, Intake};
 pub use redelivery::Redeliveries;
 pub use refusal::Refusal;
 pub use replies::Replies;
@@ -63,6 +65,21 @@ impl Request {
     /// The request called `name`.
     pub fn named(name: &str) -> Option<Self> {
         REQUESTS.iter().find(|(known, _)| *known == name).map(|(_, request)| *request)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        REQUESTS.iter().find(|(_, request)| *request == self).map_or("", |(name, _)| name)
+    }
+
+    /// Whether it is a turn of a conversation.
+    pub(crate) const fn is_turn(self) -> bool {
+        matches!(self, Self::Chat | Self::Transcript)
+    }
+
+    /// Whether it belongs to a conversation: a turn, or its end. A satellite's login allows no other requests.
+    pub(crate) const fn is_conversation(self) -> bool {
+        self.is_turn() || matches!(self, Self::Cancel)
     }
 }
 

@@ -32,8 +32,6 @@ pub enum Refusal {
     NoName,
     /// The tool's name is longer than any.
     LongName,
-    /// The tool's arguments are no object.
-    WrongArguments,
     /// The allowed tools are no list.
     WrongAllowed,
     /// What a list was to go on after is not there.
@@ -70,8 +68,8 @@ pub enum Refusal {
     LongRule,
     /// What is said to be the time cannot be.
     NotATime,
-    /// No device is called so.
-    NoDevice(String<{ limits::UNKNOWN_REQUEST }>),
+    /// No device has this name, which is quoted. The nearest names follow, if any are near.
+    NoDevice(String<{ limits::CANDIDATES }>),
     /// Several devices can be meant: these.
     SeveralDevices(String<{ limits::CANDIDATES }>),
     /// The controller offers no devices.
@@ -191,7 +189,7 @@ impl fmt::Display for Refusal {
                 f.write_str("The conversation waits for an answer; try again after it, or cancel it")
             }
             Self::TurnsBusy => {
-                write!(f, "{} conversations wait for an answer; try again in a moment", limits::TURNS)
+                f.write_str("Other conversations wait for their answers; try again in a moment")
             }
             Self::WrongRule(error) => write!(f, "The rule cannot be read: {error}"),
             Self::RuleName => f.write_str("'name' in the rule must be that in the key, after 'rule.'"),
@@ -201,7 +199,7 @@ impl fmt::Display for Refusal {
             Self::NotATime => f.write_str(
                 "'unix_seconds' must be the time: a whole number of seconds since 1970, in one of the years 2025 to 2099",
             ),
-            Self::NoDevice(name) => write!(f, "No device is called '{name}'; device/list has all"),
+            Self::NoDevice(names) => write!(f, "No device is called {names}"),
             Self::SeveralDevices(names) => write!(f, "'device' could be {names}; which one?"),
             Self::NoDevices => f.write_str("The controller offers no devices; call its tools"),
             Self::NoController => {
@@ -211,7 +209,7 @@ impl fmt::Display for Refusal {
             Self::NoAction(names) => write!(f, "'action' must be one of: {names}"),
             Self::Value(words) => write!(f, "'value' {words}"),
             Self::NoApproval => f.write_str(
-                "Nothing with this 'id' waits for approval: it is over, or decided already; approval/ID has what became of it",
+                "No approval with this 'id' is pending: it is over or decided already; approval/ID has the outcome",
             ),
             Self::Store(error) => write!(f, "Store: {error}"),
             Self::TooLarge(size) => {
@@ -239,7 +237,6 @@ impl fmt::Display for Refusal {
             Self::LongName => {
                 write!(f, "'name' is too long; a tool's name has at most {} bytes", limits::TOOL_NAME)
             }
-            Self::WrongArguments => f.write_str("'arguments' must be an object"),
             Self::WrongAllowed => f.write_str("'allowed' must be an array of tool names"),
             Self::ReplyTo(unusable) => write!(f, "{unusable}"),
         }

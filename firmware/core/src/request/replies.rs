@@ -1,7 +1,10 @@
 //! The state of the reply in each slot.
 
+use embassy_time::Instant;
 use minimq::Op;
 
+use super::Request;
+use super::backlog::DeviceHash;
 use crate::limits;
 
 #[derive(Clone, Copy, Debug)]
@@ -16,21 +19,41 @@ pub(crate) enum ReplyState {
     Sent(Option<Op>),
 }
 
+impl ReplyState {
+    /// Whether the slot can take another request.
+    const fn is_reusable(&self) -> bool {
+        matches!(self, Self::Free | Self::Sent(Some(_)))
+    }
+}
+
 /// The state of all slots. A reply is kept until the broker has acknowledged it, so that it can be sent again if the
 /// broker loses the session.
 pub struct Replies {
     states: [ReplyState; limits::JOBS],
+    /// Whether the reply waits for its caller to reconnect.
+    are_held: [bool; limits::JOBS],
     /// Whether others were told what they have to know besides, once.
     are_told: [bool; limits::JOBS],
+    /// Whether the request in the slot is a turn of a conversation.
+    are_turns: [bool; limits::JOBS],
+    /// The devices that the commands in the slots are for.
+    devices: [DeviceHash; limits::JOBS],
 }
 
 impl Replies {
     /// All slots are free.
     pub const fn new() -> Self {
-        Self { states: [ReplyState::Free; limits::JOBS], are_told: [false; limits::JOBS] }
+        Self {
+            states: [ReplyState::Free; limits::JOBS],
+            are_held: [false; limits::JOBS],
+            are_told: [false; limits::JOBS],
+            are_turns: [false; limits::JOBS],
+            devices: [0; limits::JOBS],
+        }
     }
 
     /// A connection begins. Unacknowledged replies are sent again: by a resumed session itself, in a fresh one by the hub.
+    /// Replies that have not been sent wait for their callers until [`release`](Self::release).
     pub(crate) fn connected(&mut self, fresh: bool) {
         for reply in &mut self.states {
             match reply {
@@ -39,19 +62,72 @@ impl Replies {
                 _ => {}
             }
         }
+        self.are_held = self.states.map(|state| matches!(state, ReplyState::Awaited | ReplyState::Written));
     }
 
-    /// A slot for a request: a free one, or else one whose reply was sent. That reply cannot be sent again if the broker
-    /// loses the session, but the new request is not refused.
-    pub(crate) fn free(&self) -> Option<usize> {
-        let position = |is_it: fn(&ReplyState) -> bool| self.states.iter().position(is_it);
-        position(|reply| matches!(reply, ReplyState::Free))
-            .or_else(|| position(|reply| matches!(reply, ReplyState::Sent(Some(_)))))
+    /// When the hub wakes up to [release](Self::release) the held replies, if there are any: at `time`, even if it is over.
+    pub(crate) fn held_until(&self, time: Instant) -> Option<Instant> {
+        self.are_held.contains(&true).then_some(time)
+    }
+
+    /// Releases the held replies: their callers have had time to reconnect.
+    pub(crate) fn release(&mut self) {
+        self.are_held = [false; limits::JOBS];
+    }
+
+    /// A slot for a request of so many bytes: a free one, or else one whose reply was sent. That reply cannot be sent again if
+    /// the broker loses the session, but the new request is not refused.
+    ///
+    /// The first slot is taken, so that requests that come together are worked on in their order. Short requests leave the large
+    /// slots, which are the last, to others, as far as they can. Large turns, which may wait for approval, leave one of those to
+    /// calls. Calls leave one slot to conversations, unless a turn runs that does not wait for approval. A command for a device
+    /// has none while another one for it is in work.
+    pub(super) fn free(
+        &self,
+        request: Request,
+        size: usize,
+        device: DeviceHash,
+        pending_turns: usize,
+    ) -> Option<usize> {
+        let in_work =
+            || self.states.iter().zip(self.devices).filter(|(state, _)| matches!(state, ReplyState::Awaited));
+        if device != 0 && in_work().any(|(_, other)| other == device) {
+            return None;
+        }
+        let first = match size {
+            ..=limits::SHORT_REQUEST => 0,
+            _ if request.is_turn() => limits::SHORT_JOBS + 1,
+            _ => limits::SHORT_JOBS,
+        };
+        let slots = || self.states.iter().enumerate().skip(first);
+        let is_free = |(_, state): &(usize, &ReplyState)| matches!(state, ReplyState::Free);
+        let is_reusable = |(_, state): &(usize, &ReplyState)| state.is_reusable();
+        let (slot, _) = slots().find(is_free).or_else(|| slots().find(is_reusable))?;
+        let turns = self.states.iter().zip(self.are_turns);
+        let turns = turns.filter(|(state, is_turn)| *is_turn && matches!(state, ReplyState::Awaited)).count();
+        let count = self.states.iter().filter(|state| state.is_reusable()).count();
+        (request.is_conversation() || turns > pending_turns || count > 1).then_some(slot)
+    }
+
+    /// A request takes the slot.
+    pub(super) fn await_reply(&mut self, slot: usize, request: Request, device: DeviceHash) {
+        self.set(slot, ReplyState::Awaited);
+        self.set_told(slot, false);
+        if let Some(is_held) = self.are_held.get_mut(slot) {
+            *is_held = false;
+        }
+        if let Some(is_turn) = self.are_turns.get_mut(slot) {
+            *is_turn = request.is_turn();
+        }
+        if let Some(other) = self.devices.get_mut(slot) {
+            *other = device;
+        }
     }
 
     /// A slot with a reply to send.
     pub(crate) fn next_written(&self) -> Option<usize> {
-        self.states.iter().position(|reply| matches!(reply, ReplyState::Written))
+        let mut slots = self.states.iter().zip(self.are_held);
+        slots.position(|(reply, is_held)| matches!(reply, ReplyState::Written) && !is_held)
     }
 
     /// A slot whose reply the broker has acknowledged, or rejected.
@@ -72,9 +148,6 @@ impl Replies {
 
     /// Keeps the new state of a slot.
     pub(crate) fn set(&mut self, slot: usize, reply: ReplyState) {
-        if matches!(reply, ReplyState::Awaited) {
-            self.set_told(slot, false);
-        }
         if let Some(state) = self.states.get_mut(slot) {
             *state = reply;
         }

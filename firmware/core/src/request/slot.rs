@@ -8,46 +8,64 @@ use embassy_sync::channel::Channel;
 use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
 use embassy_time::Instant;
-use heapless::Vec;
 
 use super::Request;
 use crate::limits;
 use crate::mqtt::{ReplyTo, Topic};
 
-/// A request and, later, its reply.
+/// A request and, later, its reply. `P` is the buffer for the request's payload, which differs from slot to slot.
 #[derive(Debug)]
-pub struct Job {
+pub struct Job<P: ?Sized = [u8]> {
     /// The kind of request.
     pub request: Request,
-    /// The request's payload.
-    pub payload: Vec<u8, { limits::REQUEST }>,
     /// Where the reply goes.
     pub reply_to: ReplyTo,
     /// Whether that is the request's own Response Topic.
     pub has_response_topic: bool,
     /// When it came.
     pub received: Instant,
+    /// Whether it is refused.
+    pub is_refused: bool,
     reply: [u8; limits::REPLY],
     reply_len: usize,
+    payload_len: usize,
+    payload: P,
 }
 
-impl Job {
+impl<const N: usize> Job<[u8; N]> {
     const fn new() -> Self {
         Self {
             request: Request::Chat,
-            payload: Vec::new(),
             reply_to: ReplyTo::topic(Topic::new()),
             has_response_topic: false,
             received: Instant::MIN,
+            is_refused: false,
             reply: [0; limits::REPLY],
             reply_len: 0,
+            payload_len: 0,
+            payload: [0; N],
         }
+    }
+}
+
+impl Job {
+    /// Copies the request's payload, which must fit into the slot.
+    pub(crate) fn set_payload(&mut self, payload: &[u8]) {
+        self.payload_len = payload.len();
+        if let Some(buffer) = self.payload.get_mut(..payload.len()) {
+            buffer.copy_from_slice(payload);
+        }
+    }
+
+    /// The request's payload.
+    pub fn payload(&self) -> &[u8] {
+        self.payload.get(..self.payload_len).unwrap_or_default()
     }
 
     /// The payload, and the buffer for the reply; call [`replied`](Self::replied) after it.
     pub fn work(&mut self) -> (&[u8], &mut [u8]) {
-        self.reply_len = 0;
-        (&self.payload, &mut self.reply)
+        (self.reply_len, self.is_refused) = (0, false);
+        (self.payload.get(..self.payload_len).unwrap_or_default(), &mut self.reply)
     }
 
     /// Sets the length of the reply.
@@ -62,38 +80,50 @@ impl Job {
 }
 
 /// One slot.
-struct JobSlot {
-    job: Mutex<NoopRawMutex, Job>,
+struct JobSlot<P: ?Sized = [u8]> {
     submitted: Signal<NoopRawMutex, ()>,
+    job: Mutex<NoopRawMutex, Job<P>>,
 }
 
-impl JobSlot {
+impl<const N: usize> JobSlot<[u8; N]> {
     const fn new() -> Self {
-        Self { job: Mutex::new(Job::new()), submitted: Signal::new() }
+        Self { submitted: Signal::new(), job: Mutex::new(Job::new()) }
     }
 }
 
-/// All slots of a hub.
+/// All slots of a hub. The first [`limits::SHORT_JOBS`] take only short requests, the others any.
 pub struct Slots {
-    slots: [JobSlot; limits::JOBS],
+    short: [JobSlot<[u8; limits::SHORT_REQUEST]>; limits::SHORT_JOBS],
+    large: [JobSlot<[u8; limits::REQUEST]>; limits::LARGE_JOBS],
     answered: Channel<NoopRawMutex, usize, { limits::JOBS }>,
 }
 
 impl Slots {
     /// All free.
     pub const fn new() -> Self {
-        Self { slots: [const { JobSlot::new() }; limits::JOBS], answered: Channel::new() }
+        Self {
+            short: [const { JobSlot::new() }; _],
+            large: [const { JobSlot::new() }; _],
+            answered: Channel::new(),
+        }
+    }
+
+    fn slot(&self, index: usize) -> Option<&JobSlot> {
+        match index.checked_sub(limits::SHORT_JOBS) {
+            None => self.short.get(index).map(|slot| slot as &JobSlot),
+            Some(index) => self.large.get(index).map(|slot| slot as &JobSlot),
+        }
     }
 
     /// Discards the signals of an earlier run.
     pub fn clear(&self) {
-        self.slots.iter().for_each(|slot| slot.submitted.reset());
+        (0..limits::JOBS).filter_map(|index| self.slot(index)).for_each(|slot| slot.submitted.reset());
         self.answered.clear();
     }
 
     /// Works for ever on the jobs in slot `index`: `work` writes the reply.
     pub async fn serve(&self, index: usize, mut work: impl AsyncFnMut(&mut Job)) -> ! {
-        let Some(slot) = self.slots.get(index) else { core::future::pending().await };
+        let Some(slot) = self.slot(index) else { core::future::pending().await };
         loop {
             slot.submitted.wait().await;
             work(&mut *slot.job.lock().await).await;
@@ -104,7 +134,7 @@ impl Slots {
 
     /// Fills slot `index`, which must be free, and signals its worker.
     pub(crate) fn submit(&self, index: usize, fill: impl FnOnce(&mut Job)) {
-        if let Some(slot) = self.slots.get(index)
+        if let Some(slot) = self.slot(index)
             && let Ok(mut job) = slot.job.try_lock()
         {
             fill(&mut job);
@@ -124,6 +154,6 @@ impl Slots {
 
     /// The job in slot `index`, which must have been answered.
     pub(crate) async fn job(&self, index: usize) -> Option<impl core::ops::Deref<Target = Job> + '_> {
-        Some(self.slots.get(index)?.job.lock().await)
+        Some(self.slot(index)?.job.lock().await)
     }
 }

@@ -1,9 +1,24 @@
 //! Refusals and repeated messages.
 
+use embassy_time::Instant;
+
 use super::Refusal;
 use super::redelivery::{Redeliveries, fingerprint};
+use super::replies::{Replies, ReplyState};
 use crate::limits;
 use crate::mqtt::UnusableReplyTo;
+
+/// The time may pass between the last look at the replies and the wait for it.
+#[test]
+fn held_replies_are_due_at_once_if_their_time_is_over() {
+    let mut replies = Replies::new();
+    assert_eq!(replies.held_until(Instant::MIN), None);
+    replies.set(0, ReplyState::Written);
+    replies.connected(false);
+    assert_eq!(replies.held_until(Instant::MIN), Some(Instant::MIN));
+    replies.release();
+    assert_eq!(replies.held_until(Instant::MIN), None);
+}
 
 #[test]
 fn every_refusal_is_an_error_object_that_fits() {
@@ -19,7 +34,6 @@ fn every_refusal_is_an_error_object_that_fits() {
         Refusal::NotAnObject,
         Refusal::NoName,
         Refusal::LongName,
-        Refusal::WrongArguments,
         Refusal::LongText("transaction", limits::TRANSACTION),
         Refusal::Unanswerable,
         Refusal::ReplyTo(UnusableReplyTo::Topic),

@@ -8,7 +8,7 @@ use super::reference::References;
 use super::types::Types;
 use super::{Exhausted, Work};
 use crate::json::{Text, Value};
-use crate::limits::SCHEMA_OPTIONS;
+use crate::limits::{SCHEMA_OPTIONS, SCHEMA_VALUE};
 
 /// The first thing that was wrong. Its `Display` is for the caller, usually a language model:
 /// `'level' must be at most 99`.
@@ -245,14 +245,14 @@ impl<'a> Shown<'a> {
 
     /// In characters, as far as it matters.
     fn length(&self) -> usize {
-        self.chars().take(SCHEMA_OPTIONS + 1).count()
+        self.chars().take(SCHEMA_VALUE + 1).count()
     }
 }
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cut = self.length() > SCHEMA_OPTIONS;
-        self.chars().take(SCHEMA_OPTIONS).try_for_each(|character| f.write_char(character))?;
+        let cut = self.length() > SCHEMA_VALUE;
+        self.chars().take(SCHEMA_VALUE).try_for_each(|character| f.write_char(character))?;
         f.write_str(if cut { "…" } else { "" })
     }
 }

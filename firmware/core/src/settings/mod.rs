@@ -15,7 +15,7 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
 pub use self::rows::*;
-use crate::config::{Address, Config, HubId};
+use crate::config::{Address, Config, HubId, is_word};
 use crate::json::{self, Value, Writer};
 use crate::limits;
 use crate::log::warn;
@@ -133,7 +133,7 @@ impl Display for SettingKind {
 const PIN_MOST: u32 = 48;
 
 /// A shorter code is guessed too easily.
-const CODE_LEAST: usize = 4;
+pub const CODE_LEAST: usize = 4;
 
 /// What is done about something that may be dangerous, from the mildest to the strictest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -260,7 +260,6 @@ impl Setting {
     }
 
     fn suits(&self, text: &str) -> Result<(), SettingError> {
-        let is_word = || text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
         let is_right = match self.kind {
             SettingKind::Whole(least, most) => {
                 text.parse().is_ok_and(|number| (least..=most).contains(&number))
@@ -278,7 +277,7 @@ impl Setting {
                     || (CODE_LEAST..=limits::PIN).contains(&text.len())
                         && text.bytes().all(|byte| byte.is_ascii_digit())
             }
-            SettingKind::Word(most) => text.len() <= most && is_word(),
+            SettingKind::Word(most) => text.len() <= most && is_word(text),
             SettingKind::Group => {
                 return Section::Flags(Scope::Project(text)).check().map_err(SettingError::Store);
             }

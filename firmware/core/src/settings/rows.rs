@@ -103,6 +103,12 @@ rows! {
         default: |config| config.baud_rate,
         ..Setting::AT_START
     };
+    /// Which of the controller's tools are kept first.
+    CONTROLLER_TOOLS: Setting {
+        key: "controller.tools",
+        purpose: "Which of the controller's tools are kept first if not all fit: names, or patterns with '*', with commas between them",
+        ..Setting::AT_START
+    };
     /// The pin of the lamp.
     LED_PIN: Setting {
         key: "led.pin",
@@ -206,10 +212,18 @@ rows! {
         default: |_| "ask",
         ..Setting::PLAIN
     };
-    /// Whether a model may call a tool of the controller's that says of itself that it may destroy something.
+    /// Whether a model may call a tool that is declared destructive, the controller's or the hub's own.
     GATE_TOOLS: Setting {
         key: "gate.tools",
-        purpose: "Whether a model may call other tools of the controller that may destroy something",
+        purpose: "Whether a model may call other tools that may destroy something, such as restart_hub",
+        kind: SettingKind::Policy,
+        default: |_| "ask",
+        ..Setting::PLAIN
+    };
+    /// Whether a model may call a tool of the controller's that says nothing about its effects.
+    GATE_UNMARKED: Setting {
+        key: "gate.unmarked",
+        purpose: "Whether a model may call tools of which the controller does not declare the effects",
         kind: SettingKind::Policy,
         default: |_| "ask",
         ..Setting::PLAIN

@@ -19,8 +19,8 @@ fn next_word(text: &str) -> Option<(&str, &str)> {
     text.split_at_checked(end).filter(|(word, _)| !word.is_empty())
 }
 
-/// Whether a character separates words: white space and punctuation. By hand for the
-/// same reason as [`small`].
+/// Whether a character separates words: white space, punctuation and symbols. By hand for
+/// the same reason as [`small`].
 pub fn is_between(character: char) -> bool {
     match character {
         '\0'..='\x7f' => !character.is_ascii_alphanumeric(),
@@ -30,6 +30,9 @@ pub fn is_between(character: char) -> bool {
         '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{3004}' | '\u{3008}'..='\u{3020}' => true,
         '\u{ff01}'..='\u{ff0f}' | '\u{ff1a}'..='\u{ff20}' | '\u{ff3b}'..='\u{ff40}' => true,
         '\u{ff5b}'..='\u{ff65}' => true,
+        // Arrows, symbols, emoji and what modifies them, without the letters and numbers among them.
+        '\u{2190}'..='\u{245f}' | '\u{2500}'..='\u{2775}' | '\u{2794}'..='\u{2bff}' => true,
+        '\u{fe00}'..='\u{fe0f}' | '\u{1f000}'..='\u{1f0ff}' | '\u{1f18a}'..='\u{1faff}' => true,
         _ => false,
     }
 }

@@ -5,13 +5,14 @@ use core::fmt::{self, Display};
 use super::execute::{EPILOGUE, Failed};
 use super::input_required::InputRequired;
 use super::outcome::{ErrorType, Failure, Success};
-use crate::json::{Kind, Mark, Text, Value, Writer};
+use crate::json::{Cut, Kind, Mark, Text, Value, Writer};
 use crate::limits;
 use crate::log::error;
-use crate::text::{Measure, clip, is_blank, quote};
+use crate::text::{MARK, Measure, is_blank, quote, shorten};
 
 /// For the model, when it does not see all of a result.
-const CUT: &str = "It was done, and the result is cut. Do not repeat the call; ask for less, if you can.";
+pub(super) const CUT: &str =
+    "It was done, and the result is cut. Do not repeat the call; ask for less, if you can.";
 
 /// The room that a refusal's message leaves to the controller's words.
 const REASON: usize = limits::OUTCOME_TEXT - 32;
@@ -26,8 +27,13 @@ pub enum Answer<'a> {
         /// How long the answer was, if it was too long to keep all of it.
         cut_from: Option<usize>,
     },
-    /// A JSON-RPC error, with its message.
-    Error(Option<Text<'a>>),
+    /// A JSON-RPC error.
+    Error {
+        /// Its code.
+        code: Option<i64>,
+        /// Its message.
+        message: Option<Text<'a>>,
+    },
 }
 
 impl Answer<'_> {
@@ -35,27 +41,28 @@ impl Answer<'_> {
     #[inline(never)]
     pub(super) fn write(&self, name: &str, before: Mark, reply: &mut Writer<'_>) -> Result<Success, Failed> {
         let (result, cut_from) = match *self {
-            Answer::Error(message) => {
+            Answer::Error { message, .. } => {
                 refuse(message.as_ref().map_or(&"", |message| message), name, reply);
                 return Err(Failed { is_unknown: false });
             }
             Answer::Result { result, cut_from } => (result, cut_from),
         };
-        match result.get("resultType").and_then(|kind| kind.as_text()) {
-            Some(kind) if kind == *"input_required" => {
-                let wanted = InputRequired(result);
+        match Undone::of(result) {
+            Some(Undone::InputRequired(wanted)) => {
                 write_refusal(&wanted, name, reply);
                 wanted.write_guidance(reply);
                 return Err(Failed { is_unknown: false });
             }
-            // MCP has results to come that are no results yet.
-            Some(kind) if kind != *"complete" => {
+            Some(Undone::Unknown(kind)) => {
                 return Err(Failed::write(&unknown_kind(&kind), name, before, reply));
             }
-            _ => {}
+            None => {}
         }
         let words = Words::of(result, cut_from);
         if result.get("isError").is_some_and(|is_error| is_error.text() == "true") {
+            if is_unknown(result) {
+                return Err(Failed::write(&Failure::unknown_outcome(&words), name, before, reply));
+            }
             refuse(&words, name, reply);
             return Err(Failed { is_unknown: false });
         }
@@ -66,8 +73,13 @@ impl Answer<'_> {
             if reply.room() >= EPILOGUE {
                 return Ok(words.beside());
             }
-            // The words may be shorter.
             reply.rewind(before);
+            // The words may be shorter.
+            if let Some(cut) = words.cut_structure(structured, reply) {
+                reply.key("result");
+                reply.json(&cut);
+                return Ok(Success { instruction: Some(CUT), ..words.beside() });
+            }
         }
         reply.key("result");
         let is_whole = write_words(&words, reply) && cut_from.is_none();
@@ -81,15 +93,23 @@ impl Answer<'_> {
         &self,
         words: &mut heapless::String<{ limits::OUTCOME_TEXT }>,
     ) -> Result<Success, Failed> {
-        let mut refuse = |why: &dyn Display| *words = clip(why);
+        let mut refuse = |why: &dyn Display| *words = shorten(why);
         match *self {
-            Answer::Error(message) => refuse(message.as_ref().map_or(&"", |message| message)),
-            Answer::Result { result, cut_from } => {
-                if result.get("isError").is_none_or(|is_error| is_error.text() != "true") {
+            Answer::Error { message, .. } => refuse(message.as_ref().map_or(&"", |message| message)),
+            Answer::Result { result, cut_from } => match Undone::of(result) {
+                Some(Undone::InputRequired(wanted)) => refuse(&wanted),
+                Some(Undone::Unknown(kind)) => {
+                    refuse(&unknown_kind(&kind).error);
+                    return Err(Failed { is_unknown: true });
+                }
+                None if result.get("isError").is_none_or(|is_error| is_error.text() != "true") => {
                     return Ok(Success::PLAIN);
                 }
-                refuse(&Words::of(result, cut_from));
-            }
+                None => {
+                    refuse(&Words::of(result, cut_from));
+                    return Err(Failed { is_unknown: is_unknown(result) });
+                }
+            },
         }
         Err(Failed { is_unknown: false })
     }
@@ -130,7 +150,27 @@ fn refuse(words: &dyn Display, name: &str, reply: &mut Writer<'_>) {
     });
 }
 
-/// The controller answered with another kind of result than MCP had when this was written.
+/// A result that is not final. MCP has several kinds.
+enum Undone<'a> {
+    /// The controller needs more input first.
+    InputRequired(InputRequired<'a>),
+    /// A kind that is newer than this code.
+    Unknown(Text<'a>),
+}
+
+impl<'a> Undone<'a> {
+    fn of(result: Value<'a>) -> Option<Self> {
+        let kind = result.get("resultType").and_then(|kind| kind.as_text())?;
+        if kind == *"complete" {
+            return None;
+        }
+        if kind == *"input_required" {
+            return Some(Self::InputRequired(InputRequired(result)));
+        }
+        Some(Self::Unknown(kind))
+    }
+}
+
 fn unknown_kind(kind: &Text<'_>) -> Failure {
     let kind = kind.excerpt::<{ limits::QUOTE }>();
     let words = format_args!(
@@ -138,6 +178,13 @@ fn unknown_kind(kind: &Text<'_>) -> Failure {
          unknown"
     );
     Failure::new(ErrorType::OutcomeUnknown, words).unknown()
+}
+
+/// Whether a failed call may have been done all the same: the controller says so by `{"outcome":"unknown"}` in its structured
+/// content.
+fn is_unknown(result: Value<'_>) -> bool {
+    let outcome = result.get("structuredContent").and_then(|content| content.get("outcome"));
+    outcome.and_then(|outcome| outcome.as_text()).is_some_and(|outcome| outcome == *"unknown")
 }
 
 /// A result in words: its content, a line for each item, or else its structure.
@@ -158,6 +205,13 @@ impl<'a> Words<'a> {
             _ => is_alone,
         };
         Self { content, structured: result.get("structuredContent").filter(suits), cut_from }
+    }
+
+    /// The structured content, cut to fit into the reply. `None` if the text fits whole and is not JSON.
+    fn cut_structure(&self, structured: Value<'a>, reply: &Writer<'_>) -> Option<Cut<'a>> {
+        let room = reply.room().saturating_sub(EPILOGUE + ",\"result\":".len());
+        let has_short_words = !is_json(self) && Measure::Escaped.length(self) + 2 <= room;
+        if has_short_words { None } else { Cut::new(structured.text(), room) }
     }
 
     /// The message beside a structured result: its content, without what repeats the JSON.
@@ -230,8 +284,11 @@ fn write_item(item: Value<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         }
     }
     if let Some(data) = text("data").or_else(|| text("blob")) {
-        // Four characters of Base64 are three bytes.
-        write!(f, "{separator}{} bytes", data.escaped().len() / 4 * 3)?;
+        // Four Base64 characters are three bytes. Padding and the mark of a cut do not count.
+        let is_base64 = |character: &char| character.is_ascii_alphanumeric() || "+/-_".contains(*character);
+        let digits = data.chars().filter(|character| !character.is_whitespace()).take_while(is_base64);
+        let more = if data.escaped().ends_with(MARK) { "more than " } else { "" };
+        write!(f, "{separator}{more}{} bytes", digits.count() * 3 / 4)?;
     }
     f.write_str("]")
 }

@@ -23,6 +23,8 @@ pub struct Tool<'a> {
     /// Why it must not be called without a person's consent, if so. Such a tool takes no unknown arguments, and one of
     /// them has a single literal value.
     pub consent: Option<&'static str>,
+    /// Whether models are offered the tool only if a rule names it. Definitions take up room in every question.
+    pub on_request: bool,
     /// Whether unknown arguments are an error. They are ignored otherwise.
     pub strict: bool,
     /// Replaces the hub's prefix; an empty one means none.
@@ -42,6 +44,7 @@ impl Tool<'_> {
         usage: "",
         examples: &[],
         consent: None,
+        on_request: false,
         strict: false,
         prefix: None,
         hints: Hints::NONE,

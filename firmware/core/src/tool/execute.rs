@@ -4,22 +4,25 @@ use core::cell::Cell;
 use core::fmt;
 use core::pin::{Pin, pin};
 
-use embassy_time::{Instant, with_timeout};
+use embassy_time::{Duration, Instant, with_timeout};
 
-use super::answer::Answer;
+use super::answer::{Answer, CUT};
 use super::definition::{Hints, Implementation};
 use super::names::{TooMany, distinct, normalise};
 use super::outcome::{ErrorType, Failure, Success};
-use super::registry::Name;
+use super::registry::{LEFT_OUT, Name};
 use super::{Registry, Tool};
-use crate::json::{Mark, Value, Writer};
+use crate::json::{Kind, Mark, Value, Writer};
 use crate::limits;
 use crate::log::{debug, error, info, trace, warn};
-use crate::schema::{self, Unknown};
-use crate::text::quote;
+use crate::schema::{self, Invalid, Unknown};
+use crate::text::{Measure, quote};
 
 /// Room that a reply needs after the result. A tool whose result is a list stops before it.
 pub(crate) const EPILOGUE: usize = 2 * limits::OUTCOME_TEXT + limits::TOOL_NAME + limits::TRANSACTION + 128;
+
+/// What an error about arguments leaves in its message for the required parameters, if they need it.
+const REQUIRED: usize = 256;
 
 /// Runs the implementations of tools.
 #[allow(async_fn_in_trait, reason = "the hub runs in one task: its futures need not be Send")]
@@ -35,46 +38,138 @@ pub trait Handlers {
         result: &mut Writer<'_>,
     ) -> Option<Result<Success, Failure>>;
 
-    /// What is known of a call to the controller while it is made.
+    /// The settings that decide about a call.
+    type GateSettings;
+
+    /// What a call to the controller does, as far as the hub can tell.
+    type Assessment;
+
+    /// A call to the controller that may be made.
     type Admitted;
 
-    /// Why a call is not admitted.
+    /// Why a call is not made.
     type Denial;
 
     /// Why a call has no answer.
     type Unanswered;
 
-    /// Decides whether a call may be made. That may take until a person has approved of it. Nothing has been sent if it
-    /// may not, or if the future is dropped.
-    async fn admit(&self, call: &ControllerCall<'_>) -> Result<Self::Admitted, Self::Denial>;
+    /// Reads the settings that decide about a call.
+    async fn gate_settings(&self) -> Self::GateSettings;
 
-    /// The failure of a call that is not admitted.
+    /// Finds out what a call does. The second value is an argument that has to be replaced before the call is
+    /// [admitted](Self::admit). Nothing has been sent if it fails.
+    async fn assess(
+        &self,
+        settings: &Self::GateSettings,
+        call: &ControllerCall<'_>,
+    ) -> Result<(Self::Assessment, Option<Addressed>), Self::Denial>;
+
+    /// Decides whether an assessed call may be made, which may take until a person has approved it. Nothing has been sent if
+    /// it may not, or if the future is dropped.
+    async fn admit(
+        &self,
+        settings: &Self::GateSettings,
+        call: &ControllerCall<'_>,
+        assessment: &Self::Assessment,
+    ) -> Result<Self::Admitted, Self::Denial>;
+
+    /// The same for a call of one of the hub's own tools that may destroy something.
+    async fn admit_builtin(
+        &self,
+        settings: &Self::GateSettings,
+        call: &ControllerCall<'_>,
+    ) -> Result<(), Self::Denial>;
+
+    /// The failure of a call that is not made.
     fn denied(&self, call: &ControllerCall<'_>, why: Self::Denial) -> Failure;
 
-    /// Makes an admitted call: `compose` writes its parameters, an object with `name` and `arguments`, or says that there is
-    /// nothing to call any more; `read` reads the answer.
+    /// Makes an admitted call: `compose` writes its parameters, an object with `name` and `arguments`, or withdraws the call;
+    /// `read` reads the answer.
     ///
     /// Ends by itself. The request is sent at most once, within [`limits::TOOL_TIMEOUT`], and [`unanswered`](Self::unanswered)
     /// says whether it was. Dropping the future cancels the call; the controller may have done it.
     async fn call(
         &self,
         admitted: Self::Admitted,
-        compose: impl FnOnce(&mut Writer<'_>) -> Result<(), Gone>,
+        compose: impl FnOnce(&mut Writer<'_>) -> Result<(), Withdrawn>,
         read: impl FnOnce(Answer<'_>) -> Result<Success, Failed>,
     ) -> Result<Result<Success, Failed>, Self::Unanswered>;
 
     /// The failure of a call that has no answer.
     fn unanswered(&self, name: &str, why: Self::Unanswered) -> Failure;
+
+    /// How long people have taken so far to decide about the call that these handlers run. It does not count as
+    /// execution time.
+    fn decision_time(&self) -> Duration {
+        Duration::MIN
+    }
 }
 
-/// The tool left while it was being called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gone;
+/// For the model.
+const ASK_FIRST: &str = "Nothing was done. Ask the person before you try again.";
 
-impl Gone {
+/// Why a call is not sent after all: something changed while it waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Withdrawn {
+    /// The tool is gone.
+    Gone,
+    /// The tool is defined in another way now.
+    Redefined,
+    /// The device that the call names is another one now.
+    Changed,
+}
+
+impl Withdrawn {
     /// The failure of the call.
     pub fn failure(self, name: &str) -> Failure {
-        Failure::new(ErrorType::NotFound, format_args!("Tool '{name}' not found"))
+        match self {
+            Self::Gone => Failure::new(ErrorType::NotFound, format_args!("Tool '{name}' not found")),
+            Self::Redefined => Failure::new(
+                ErrorType::Unavailable,
+                format_args!("The controller changed its tools while '{name}' waited; nothing was sent"),
+            )
+            .instructing(ASK_FIRST),
+            Self::Changed => Failure::new(
+                ErrorType::Unavailable,
+                format_args!("The device changed while '{name}' waited; nothing was sent"),
+            )
+            .instructing(ASK_FIRST),
+        }
+    }
+}
+
+/// An argument that names a device, with the value by which the controller knows that device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Addressed {
+    /// The argument.
+    pub argument: heapless::String<{ limits::ARGUMENT_NAME }>,
+    /// Its value.
+    pub value: heapless::String<{ limits::DEVICE_NAME }>,
+    /// Whether the value is a number.
+    pub is_number: bool,
+}
+
+impl Addressed {
+    /// Whether arguments have this value already.
+    pub fn is_in(&self, arguments: Value<'_>) -> bool {
+        // Of several with one name the last one counts, at the controller as well.
+        let given = arguments.members().filter(|(name, _)| *name == *self.argument).last();
+        given.is_some_and(|(_, given)| self.is(given))
+    }
+
+    /// Whether a value is this one.
+    pub fn is(&self, value: Value<'_>) -> bool {
+        match value.as_text() {
+            Some(text) => !self.is_number && text == *self.value,
+            None => self.is_number && value.text() == self.value,
+        }
+    }
+
+    pub(super) fn write(&self, out: &mut Writer<'_>) {
+        match Value::parse(self.value.as_bytes()) {
+            Ok(number) if self.is_number => out.value(number),
+            _ => out.value(self.value.as_str()),
+        }
     }
 }
 
@@ -93,6 +188,48 @@ impl Failed {
         failure.write(reply);
         error!("Tool {} failed: {}", name, failure.error.as_str());
         Self { is_unknown: failure.is_unknown }
+    }
+
+    /// The same for arguments that do not match the `schema`. Writes straight into the reply, because a [`Failure`] has
+    /// no room for long lists of allowed values and required parameters.
+    #[inline(never)]
+    fn write_invalid(
+        invalid: &Invalid<'_>,
+        schema: Value<'_>,
+        name: &str,
+        before: Mark,
+        reply: &mut Writer<'_>,
+    ) -> Self {
+        reply.rewind(before);
+        let room = (reply.room().saturating_sub(EPILOGUE) / 2).min(limits::INVALID);
+        let write = |member: &str, words: &dyn fmt::Display, reply: &mut Writer<'_>| {
+            reply.key(member);
+            reply.string(|out| Measure::Escaped.write_marked(words, room, "…", out));
+        };
+        let error = format_args!("Invalid parameters: {invalid}");
+        reply.field("success", false);
+        let before = reply.mark();
+        write("error", &error, reply);
+        let words = reply.since(before).trim_start_matches(",\"error\":\"").trim_end_matches('"');
+        error!("Tool {} failed: {}", name, words);
+        reply.field("error_type", ErrorType::InvalidParameters.as_str());
+        match schema.get("required").filter(|required| required.items().next().is_some()) {
+            Some(required) => {
+                // A long error leaves room for the required parameters, and they for it.
+                let list = List(required);
+                let required = format_args!(". Required: {list}");
+                let length = Measure::Escaped.length(&required);
+                let room_for_error = room.saturating_sub(length.min(REQUIRED));
+                reply.key("message");
+                reply.string(|out| {
+                    Measure::Escaped.write_marked(&error, room_for_error, "…", out)?;
+                    let used = Measure::Escaped.length(&error).min(room_for_error);
+                    Measure::Escaped.write_marked(&required, room.saturating_sub(used), "…", out)
+                });
+            }
+            None => write("message", &error, reply),
+        }
+        Self { is_unknown: false }
     }
 }
 
@@ -114,7 +251,7 @@ pub struct Execution {
     pub name: Name,
     /// Whether it succeeded.
     pub success: bool,
-    /// How long it took, checks included.
+    /// The execution time, including checks but not the time in which a person decides.
     pub milliseconds: u64,
 }
 
@@ -125,11 +262,12 @@ impl Execution {
     }
 }
 
-/// Calls the tool `name`, and writes the members of the result object into the open object of `reply`: `success`,
-/// `result` or `error` and `error_type`, what else the outcome has to say, `tool_name`, `execution_time_ms`.
+/// Calls the tool `name` with `arguments`, where `null` means none, and writes the members of the result object into
+/// the open object of `reply`: `success`, `result` or `error` and `error_type`, further members of the outcome,
+/// `tool_name`, `execution_time_ms`.
 ///
-/// Always ends: the tool has [`limits::TOOL_TIMEOUT`], a person who has to approve the time that the settings give them, and a
-/// device of which nobody knows whether it obeyed [`limits::READ_BACK`]. Dropping it cancels the call.
+/// Always ends. Its time is limited by [`limits::TOOL_TIMEOUT`] for the tool, by the settings for a person who has to
+/// approve, and by [`limits::READ_BACK`] for a device whose state is unconfirmed. Dropping the future cancels the call.
 pub async fn execute<H: Handlers>(
     registry: &Registry,
     handlers: &H,
@@ -138,19 +276,23 @@ pub async fn execute<H: Handlers>(
     reply: &mut Writer<'_>,
 ) -> Execution {
     let before = reply.mark();
-    let mut call = Call { registry, name, arguments, before, reply, start: Instant::now() };
+    let arguments = if arguments.kind() == Kind::Null { Value::EMPTY_OBJECT } else { arguments };
+    let start = Instant::now();
+    let mut call = Call { registry, name, arguments, before, result: None, reply, start };
     let mut outcome = match registry.look(name, |tool| (tool.implementation, tool.hints)) {
-        Some((implementation, hints)) => {
+        Some((implementation, hints)) if arguments.kind() == Kind::Object => {
             trace!("Tool called: {}", name.as_str());
             call.run(implementation, hints, handlers).await
         }
-        None => Err(call.is_not_known()),
+        Some(_) => Err(call.fail_no_object()),
+        None => Err(call.fail_unknown()),
     };
-    if outcome.is_ok() && call.reply.room() < EPILOGUE {
-        outcome = Err(call.is_too_large());
+    if call.reply.room() < EPILOGUE {
+        outcome = outcome.and_then(|success| call.cut_result(success));
     }
-    let Call { reply, start, .. } = call;
-    let milliseconds = start.elapsed().as_millis();
+    let Call { reply, .. } = call;
+    let worked_since = start + handlers.decision_time();
+    let milliseconds = Instant::now().saturating_duration_since(worked_since).as_millis();
     let [arguments, more] = quote(arguments.text());
     match &outcome {
         Ok(success) => {
@@ -179,8 +321,10 @@ struct Call<'a, 'b> {
     arguments: Value<'a>,
     /// Where its outcome begins in the reply.
     before: Mark,
+    /// Where the result of a tool of the hub begins.
+    result: Option<Mark>,
     reply: &'a mut Writer<'b>,
-    /// When it began, after a person has decided about it: that is not the tool's time.
+    /// When the call began.
     start: Instant,
 }
 
@@ -194,8 +338,9 @@ impl Call<'_, '_> {
         let name = self.name;
         let handler = match implementation {
             Implementation::Mcp => {
+                let settings = handlers.gate_settings().await;
                 // Behind a pointer, for a stack frame of its own.
-                let call: Pin<&mut dyn Future<Output = _>> = pin!(self.controller(handlers));
+                let call: Pin<&mut dyn Future<Output = _>> = pin!(self.controller(&settings, handlers));
                 return call.await;
             }
             Implementation::Mock(response) => {
@@ -208,11 +353,14 @@ impl Call<'_, '_> {
         };
         self.check()?;
         if hints.destructive == Some(true) {
-            let judging: Pin<&mut dyn Future<Output = _>> = pin!(self.own(hints, handlers));
+            let settings = handlers.gate_settings().await;
+            let judging: Pin<&mut dyn Future<Output = _>> =
+                pin!(self.admit_builtin(&settings, hints, handlers));
             judging.await?;
         }
         self.reply.field("success", true);
         self.reply.key("result");
+        self.result = Some(self.reply.mark());
         let limit = match implementation {
             Implementation::Patient(_) => limits::TOOL_LONGEST,
             _ => limits::TOOL_TIMEOUT,
@@ -221,12 +369,14 @@ impl Call<'_, '_> {
         let success = match running.await {
             Ok(Some(Ok(success))) => success,
             Ok(Some(Err(failure))) => return Err(self.fail(&failure)),
-            Ok(None) => return Err(self.has_no_handler(implementation, handler)),
-            Err(_) => return Err(self.is_late()),
+            Ok(None) => return Err(self.fail_no_handler(implementation, handler)),
+            Err(_) => return Err(self.fail_timeout(limit)),
         };
-        // Internal ones are logged at a lower level: they are many, and the other side logs too.
+        // Calls that leave the hub are logged at a lower level: they are frequent, and the other side logs them too.
         match implementation {
-            Implementation::Internal(_) => trace!("Tool {} completed successfully", name.as_str()),
+            Implementation::Internal(_) | Implementation::Patient(_) => {
+                trace!("Tool {} completed successfully", name.as_str());
+            }
             _ => debug!("Tool {} completed successfully", name.as_str()),
         }
         Ok(success)
@@ -237,10 +387,24 @@ impl Call<'_, '_> {
     }
 
     #[inline(never)]
-    fn is_not_known(&mut self) -> Failed {
+    fn fail_unknown(&mut self) -> Failed {
         let Self { registry, name, .. } = *self;
-        warn!("Tool {} is not known", name.as_str());
-        let failure = Gone.failure(name);
+        match registry.has_left_out() {
+            true => warn!(
+                "Tool {} is unknown or left out; the setting controller.tools chooses which tools of the controller are kept",
+                name.as_str()
+            ),
+            false => warn!("Tool {} is not known", name.as_str()),
+        }
+        let failure = match registry.awaits_controller() {
+            true => Failure::new(
+                ErrorType::Unavailable,
+                format_args!(
+                    "Tool '{name}' not found among the hub's own, and the controller is not connected yet"
+                ),
+            ),
+            false => Withdrawn::Gone.failure(name),
+        };
         match registry.absence() {
             Some(absence) => self.fail(&failure.saying(format_args!("I have no tool for that. {absence}"))),
             None => self.fail(&failure),
@@ -248,22 +412,32 @@ impl Call<'_, '_> {
     }
 
     #[inline(never)]
-    fn is_too_large(&mut self) -> Failed {
+    fn fail_no_object(&mut self) -> Failed {
+        self.fail(&Failure::new(ErrorType::InvalidRequest, format_args!("'arguments' must be an object")))
+    }
+
+    /// Cuts a result that leaves too little room for the members after it.
+    #[inline(never)]
+    fn cut_result(&mut self, success: Success) -> Result<Success, Failed> {
+        if self.result.is_some_and(|result| self.reply.cut(result, EPILOGUE)) {
+            return Ok(Success { instruction: Some(CUT), ..success });
+        }
         let name = self.name;
         let words = format_args!("'{name}' was done, but its result is too large to send");
-        let failure = Failure::new(ErrorType::TooLarge, words);
-        self.fail(&failure.instructing("It was done; do not repeat the call. Ask for less, if you can."))
+        let failure = Failure::new(ErrorType::TooLarge, words)
+            .saying(format_args!("That was done, but its result is too large to send."));
+        Err(self.fail(&failure.instructing("It was done; do not repeat the call. Ask for less, if you can.")))
     }
 
     #[inline(never)]
-    fn has_no_handler(&mut self, implementation: Implementation, handler: &str) -> Failed {
+    fn fail_no_handler(&mut self, implementation: Implementation, handler: &str) -> Failed {
         let kind = if let Implementation::Internal(_) = implementation { "Internal" } else { "Builtin" };
         self.fail(&Failure::failed(format_args!("{kind} handler '{handler}' not found")))
     }
 
     #[inline(never)]
-    fn is_late(&mut self) -> Failed {
-        let (name, seconds) = (self.name, limits::TOOL_TIMEOUT.as_secs());
+    fn fail_timeout(&mut self, limit: Duration) -> Failed {
+        let (name, seconds) = (self.name, limit.as_secs());
         let words = format_args!("Tool '{name}' timed out after {seconds} s and was cancelled");
         self.fail(&Failure::new(ErrorType::Timeout, words))
     }
@@ -289,75 +463,111 @@ impl Call<'_, '_> {
     /// Whether the arguments fit.
     #[inline(never)]
     fn check(&mut self) -> Result<(), Failed> {
-        match self.registry.look(self.name, |tool| check(tool, self.arguments)) {
-            Some(Ok(())) => Ok(()),
-            Some(Err(failure)) => Err(self.fail(&failure)),
-            None => Err(self.fail(&Gone.failure(self.name))),
-        }
+        let Self { registry, name, arguments, before, .. } = *self;
+        let checked = registry.look(name, |tool| match schema_of(tool) {
+            Ok(schema) => fits(tool, schema, arguments)
+                .map_err(|invalid| Failed::write_invalid(&invalid, schema, name, before, self.reply)),
+            Err(failure) => Err(Failed::write(&failure, name, before, self.reply)),
+        });
+        checked.unwrap_or_else(|| Err(self.fail(&Withdrawn::Gone.failure(name))))
     }
 
-    /// Writes the arguments into the reply as the controller takes them, until they are sent. Returns the controller's own
-    /// name of the tool.
+    /// Writes the arguments into the reply as the controller takes them, until they are sent; one may be `replaced`. Returns the
+    /// controller's own name of the tool.
     #[inline(never)]
-    fn translate(&mut self) -> Result<(Name, Hints), Failed> {
-        let Self { registry, name, arguments, .. } = *self;
+    fn translate(&mut self, replaced: Option<&Addressed>) -> Result<(Name, Hints), Failed> {
+        let Self { registry, name, arguments, before, .. } = *self;
         if registry.is_left_out(name) {
             let words = format_args!(
                 "'{name}' is a tool of the controller's that the hub had to leave out; nothing was sent"
             );
-            return Err(self.fail(&Failure::new(ErrorType::Unavailable, words)));
+            let failure = Failure::new(ErrorType::Unavailable, words);
+            return Err(self.fail(&failure.saying(format_args!("{LEFT_OUT}"))));
         }
+        self.reply.rewind(before);
         let translated = registry.look(name, |tool| {
-            let own_name = Name::try_from(tool.name).map_err(|_| Gone.failure(name))?;
-            translate(tool, arguments, self.reply).map(|()| (own_name, tool.hints))
+            let reply = &mut *self.reply;
+            let schema = match translate(tool, arguments, replaced, reply) {
+                Ok(schema) => schema,
+                Err(failure) => return Err(Failed::write(&failure, name, before, reply)),
+            };
+            match fits(tool, schema, written(reply, before)) {
+                // A registered name always fits.
+                Ok(()) => Ok((Name::try_from(tool.name).unwrap_or_default(), tool.hints)),
+                Err(invalid) => Err(Failed::write_invalid(&invalid, schema, name, before, reply)),
+            }
         });
-        match translated {
-            Some(Ok(translated)) => Ok(translated),
-            Some(Err(failure)) => Err(self.fail(&failure)),
-            None => Err(self.fail(&Gone.failure(name))),
-        }
+        translated.unwrap_or_else(|| Err(self.fail(&Withdrawn::Gone.failure(name))))
     }
 
     /// Has a call of one of the hub's own tools admitted that may destroy something.
-    async fn own<H: Handlers>(&mut self, hints: Hints, handlers: &H) -> Result<(), Failed> {
+    async fn admit_builtin<H: Handlers>(
+        &mut self,
+        settings: &H::GateSettings,
+        hints: Hints,
+        handlers: &H,
+    ) -> Result<(), Failed> {
         let call = ControllerCall { tool: self.name, hints, arguments: self.arguments };
-        let admitted = handlers.admit(&call).await;
-        self.start = Instant::now();
-        match admitted {
-            Ok(_) => Ok(()),
-            Err(why) => {
-                let failure = handlers.denied(&call, why);
-                Err(self.fail(&failure))
-            }
-        }
+        handlers.admit_builtin(settings, &call).await.map_err(|why| {
+            let failure = handlers.denied(&call, why);
+            self.fail(&failure)
+        })
     }
 
-    async fn controller<H: Handlers>(&mut self, handlers: &H) -> Result<Success, Failed> {
-        let (tool, hints) = self.translate()?;
+    async fn controller<H: Handlers>(
+        &mut self,
+        settings: &H::GateSettings,
+        handlers: &H,
+    ) -> Result<Success, Failed> {
+        let start = self.start;
+        let definitions = self.registry.version();
+        let (tool, hints) = self.translate(None)?;
         let Self { registry, name, before, .. } = *self;
+        // Each behind a pointer, for a stack frame of its own.
+        let assessment = {
+            let assessed = {
+                let call = ControllerCall { tool: &tool, hints, arguments: written(self.reply, before) };
+                let assessing: Pin<&mut dyn Future<Output = _>> = pin!(handlers.assess(settings, &call));
+                assessing.await
+            };
+            match assessed {
+                Ok((assessment, address)) => {
+                    if address.is_some() {
+                        self.translate(address.as_ref())?;
+                    }
+                    assessment
+                }
+                Err(why) => return Err(self.fail_denied(handlers, &tool, hints, why)),
+            }
+        };
         let admitted = {
             let call = ControllerCall { tool: &tool, hints, arguments: written(self.reply, before) };
-            // Behind a pointer, for a stack frame of its own.
-            let admitting: Pin<&mut dyn Future<Output = _>> = pin!(handlers.admit(&call));
+            let admitting: Pin<&mut dyn Future<Output = _>> =
+                pin!(handlers.admit(settings, &call, &assessment));
             admitting.await
         };
-        self.start = Instant::now();
         let admitted = match admitted {
             Ok(admitted) => admitted,
-            Err(why) => return Err(self.is_denied(handlers, &tool, hints, why)),
+            Err(why) => return Err(self.fail_denied(handlers, &tool, hints, why)),
         };
         let reply = Cell::new(Some(&mut *self.reply));
         let compose = |params: &mut Writer<'_>| {
-            // The tool may have left while somebody was asked.
-            let is_gone = registry.look(name, |_| ()).is_none();
-            let text = reply.take().ok_or(Gone)?;
+            let text = reply.take().ok_or(Withdrawn::Gone)?;
             params.object(|params| {
                 params.field("name", tool.as_str());
                 params.field("arguments", written(text, before));
             });
             text.rewind(before);
             reply.set(Some(text));
-            if is_gone { Err(Gone) } else { Ok(()) }
+            // The tools may have changed while somebody was asked.
+            match registry.look(name, |_| ()) {
+                None => Err(Withdrawn::Gone),
+                Some(()) if registry.version() != definitions => Err(Withdrawn::Redefined),
+                Some(()) => {
+                    debug!("tool {} is sent after {} us", name.as_str(), start.elapsed().as_micros());
+                    Ok(())
+                }
+            }
         };
         let read = |answer: Answer<'_>| match reply.take() {
             Some(reply) => answer.write(name, before, reply),
@@ -370,19 +580,19 @@ impl Call<'_, '_> {
                 }
                 outcome
             }
-            Err(why) => Err(self.is_unanswered(handlers, why)),
+            Err(why) => Err(self.fail_unanswered(handlers, why)),
         }
     }
 
     #[inline(never)]
-    fn is_denied<H: Handlers>(&mut self, handlers: &H, tool: &str, hints: Hints, why: H::Denial) -> Failed {
+    fn fail_denied<H: Handlers>(&mut self, handlers: &H, tool: &str, hints: Hints, why: H::Denial) -> Failed {
         let call = ControllerCall { tool, hints, arguments: written(self.reply, self.before) };
         let failure = handlers.denied(&call, why);
         self.fail(&failure)
     }
 
     #[inline(never)]
-    fn is_unanswered<H: Handlers>(&mut self, handlers: &H, why: H::Unanswered) -> Failed {
+    fn fail_unanswered<H: Handlers>(&mut self, handlers: &H, why: H::Unanswered) -> Failed {
         let failure = handlers.unanswered(self.name, why);
         self.fail(&failure)
     }
@@ -393,18 +603,25 @@ fn written<'a>(reply: &'a Writer<'_>, before: Mark) -> Value<'a> {
     Value::unchecked(reply.since(before).as_bytes()).unwrap_or(Value::EMPTY_OBJECT)
 }
 
-/// Writes the arguments with the controller's names for them, and checks them.
-fn translate(tool: &Tool<'_>, arguments: Value<'_>, out: &mut Writer<'_>) -> Result<(), Failure> {
+/// Writes the arguments under the controller's names, one of them `replaced`. Returns the schema that they have to
+/// match.
+fn translate<'s>(
+    tool: &Tool<'s>,
+    arguments: Value<'_>,
+    replaced: Option<&Addressed>,
+    out: &mut Writer<'_>,
+) -> Result<Value<'s>, Failure> {
     let schema = schema_of(tool)?;
     let before = out.mark();
-    let differs = normalise(tool.name, schema, arguments, out).map_err(|TooMany| {
+    let differs = normalise(tool.name, schema, arguments, replaced, out).map_err(|TooMany| {
         let most = limits::ARGUMENTS;
         let words = format_args!("Invalid parameters: there are more than {most} of them");
         Failure::new(ErrorType::InvalidParameters, words)
     })?;
     if out.overflowed() {
         let words = format_args!("The arguments of '{}' are too large to send", tool.name);
-        return Err(Failure::new(ErrorType::TooLarge, words));
+        return Err(Failure::new(ErrorType::TooLarge, words)
+            .saying(format_args!("That is too much for the controller; nothing was sent to it.")));
     }
     let translated = out.since(before);
     if differs {
@@ -424,7 +641,7 @@ fn translate(tool: &Tool<'_>, arguments: Value<'_>, out: &mut Writer<'_>) -> Res
             }
         }
     }
-    fits(tool, schema, translated)
+    Ok(schema)
 }
 
 fn schema_of<'a>(tool: &Tool<'a>) -> Result<Value<'a>, Failure> {
@@ -432,22 +649,9 @@ fn schema_of<'a>(tool: &Tool<'a>) -> Result<Value<'a>, Failure> {
         .map_err(|error| Failure::failed(format_args!("The schema of '{}' is broken: {error}", tool.name)))
 }
 
-fn check(tool: &Tool<'_>, arguments: Value<'_>) -> Result<(), Failure> {
-    fits(tool, schema_of(tool)?, arguments)
-}
-
-fn fits(tool: &Tool<'_>, schema: Value<'_>, arguments: Value<'_>) -> Result<(), Failure> {
+fn fits<'s>(tool: &Tool<'_>, schema: Value<'s>, arguments: Value<'_>) -> Result<(), Invalid<'s>> {
     let unknown = if tool.forbids_unknown() { Unknown::Forbid } else { Unknown::Ignore };
-    schema::validate(schema, arguments, unknown).map_err(|invalid| {
-        let error = format_args!("Invalid parameters: {invalid}");
-        let failure = Failure::new(ErrorType::InvalidParameters, error);
-        match schema.get("required").filter(|required| required.items().next().is_some()) {
-            Some(required) => {
-                failure.saying(format_args!("Invalid parameters: {invalid}. Required: {}", List(required)))
-            }
-            None => failure,
-        }
-    })
+    schema::validate(schema, arguments, unknown)
 }
 
 /// The texts in an array, separated by commas.

@@ -1,5 +1,6 @@
 //! Names of parameters: models write `device_name`, controllers want `deviceName`.
 
+use super::execute::Addressed;
 use crate::json::{Text, Value, Writer};
 use crate::limits;
 
@@ -17,11 +18,14 @@ pub struct TooMany;
 /// A name that the schema has stays. Otherwise the table decides, and for names it does not hold `_x` becomes `X`. Two
 /// names never become one: if that is what they would do, both stay.
 ///
+/// The argument `replaced` names gets its value, and is added if it is missing.
+///
 /// The work is at most [`limits::ARGUMENTS`] times the length of schema and arguments.
 pub fn normalise(
     tool: &str,
     schema: Value<'_>,
     arguments: Value<'_>,
+    replaced: Option<&Addressed>,
     out: &mut Writer<'_>,
 ) -> Result<bool, TooMany> {
     if arguments.members().take(limits::ARGUMENTS + 1).count() > limits::ARGUMENTS {
@@ -30,6 +34,7 @@ pub fn normalise(
     let properties = schema.get("properties").unwrap_or(Value::EMPTY_OBJECT);
     let table = MAPPED.iter().find(|(name, _)| *name == tool).map_or(&[][..], |(_, pairs)| pairs);
     let mut differs = false;
+    let mut missing = replaced;
     out.object(|out| {
         for (name, value) in distinct(arguments) {
             // By another argument that becomes the same, or that is the same and may have to stay.
@@ -42,14 +47,34 @@ pub fn normalise(
                 || arguments.members().any(|(other, _)| is_taken(other))
             {
                 out.key_text(name);
+                missing = missing.filter(|replaced| name != *replaced.argument);
+                write_value(name.chars(), value, replaced, out);
             } else {
                 differs = true;
                 out.key_chars(renamed(table, name));
+                missing = missing.filter(|replaced| !replaced.argument.chars().eq(renamed(table, name)));
+                write_value(renamed(table, name), value, replaced, out);
             }
-            out.value(value);
+        }
+        if let Some(missing) = missing {
+            out.key(&missing.argument);
+            missing.write(out);
         }
     });
     Ok(differs)
+}
+
+/// Writes the value of an argument, or the one that replaces it.
+fn write_value(
+    name: impl Iterator<Item = char>,
+    value: Value<'_>,
+    replaced: Option<&Addressed>,
+    out: &mut Writer<'_>,
+) {
+    match replaced.filter(|replaced| replaced.argument.chars().eq(name)) {
+        Some(replaced) => replaced.write(out),
+        None => out.value(value),
+    }
 }
 
 /// The arguments, each once: of several with one name the last is valid, in the check and at the controller.

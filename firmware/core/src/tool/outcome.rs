@@ -7,7 +7,7 @@ use heapless::String;
 use crate::json::Writer;
 use crate::limits;
 use crate::store::StoreError;
-use crate::text::clip;
+use crate::text::shorten;
 
 type Sentence = String<{ limits::OUTCOME_TEXT }>;
 
@@ -26,7 +26,7 @@ impl Success {
 
     /// With a sentence for the person.
     pub fn saying(message: fmt::Arguments<'_>) -> Self {
-        Self { message: Some(clip(&message)), instruction: None }
+        Self { message: Some(shorten(&message)), instruction: None }
     }
 
     pub(super) fn write(&self, reply: &mut Writer<'_>) {
@@ -39,6 +39,8 @@ impl Success {
 pub enum ErrorType {
     /// There is no such tool.
     NotFound,
+    /// The arguments are not an object.
+    InvalidRequest,
     /// The arguments do not fit.
     InvalidParameters,
     /// The tool itself failed.
@@ -53,6 +55,8 @@ pub enum ErrorType {
     TooLarge,
     /// A person or the policy of the home did not allow it. Nothing was done.
     Denied,
+    /// It could be about several devices. Nothing was done.
+    Ambiguous,
 }
 
 impl ErrorType {
@@ -60,6 +64,7 @@ impl ErrorType {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotFound => "not_found",
+            Self::InvalidRequest => "invalid_request",
             Self::InvalidParameters => "invalid_parameters",
             Self::ExecutionError => "execution_error",
             Self::Unavailable => "unavailable",
@@ -67,6 +72,7 @@ impl ErrorType {
             Self::OutcomeUnknown => "outcome_unknown",
             Self::TooLarge => "too_large",
             Self::Denied => "denied",
+            Self::Ambiguous => "ambiguous",
         }
     }
 }
@@ -92,7 +98,7 @@ impl Failure {
     /// A failure of the given kind.
     pub fn new(error_type: ErrorType, error: fmt::Arguments<'_>) -> Self {
         Self {
-            error: clip(&error),
+            error: shorten(&error),
             error_type,
             message: None,
             instruction: None,
@@ -109,7 +115,7 @@ impl Failure {
     /// With a sentence for the person.
     #[must_use]
     pub fn saying(mut self, message: fmt::Arguments<'_>) -> Self {
-        self.message = Some(clip(&message));
+        self.message = Some(shorten(&message));
         self
     }
 
@@ -118,6 +124,14 @@ impl Failure {
     pub const fn instructing(mut self, instruction: &'static str) -> Self {
         self.instruction = Some(instruction);
         self
+    }
+
+    /// The controller does not know whether it was done, and says so in these words.
+    #[inline(never)]
+    pub fn unknown_outcome(words: &dyn fmt::Display) -> Self {
+        Self::new(ErrorType::OutcomeUnknown, format_args!("{words}"))
+            .saying(format_args!("I do not know whether that was done: {words}"))
+            .unknown()
     }
 
     /// It was sent, and nobody knows whether it was done.
@@ -130,7 +144,7 @@ impl Failure {
     /// Caused by an error of this type with these words.
     #[must_use]
     pub fn caused_by(mut self, exception_type: &'static str, words: fmt::Arguments<'_>) -> Self {
-        self.exception = Some((exception_type, clip(&words)));
+        self.exception = Some((exception_type, shorten(&words)));
         self
     }
 
@@ -138,7 +152,7 @@ impl Failure {
     pub fn spoken(&self) -> &str {
         match (&self.message, self.error_type) {
             (Some(message), _) => message,
-            (None, ErrorType::InvalidParameters) => &self.error,
+            (None, ErrorType::InvalidRequest | ErrorType::InvalidParameters) => &self.error,
             (None, ErrorType::NotFound) => "I have no tool for that.",
             (None, ErrorType::ExecutionError) => "Sorry, that did not work.",
             (None, ErrorType::Unavailable) => "Sorry, the service for that is not available right now.",
@@ -146,6 +160,7 @@ impl Failure {
             (None, ErrorType::OutcomeUnknown) => "Sorry, I do not know whether that was done.",
             (None, ErrorType::TooLarge) => "Sorry, the answer is too long for me.",
             (None, ErrorType::Denied) => "I may not do that.",
+            (None, ErrorType::Ambiguous) => "Which one do you mean?",
         }
     }
 

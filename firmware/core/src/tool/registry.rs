@@ -1,13 +1,14 @@
 //! All tools, by their final names.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use core::fmt;
 use core::ops::ControlFlow;
 
 use super::definition::Hints;
+use super::preference::{Preference, Rank};
 use super::texts::{Span, TextArena};
 use super::{Counts, Execution, Implementation, Tool};
-use crate::json::{Kind, Text, Value};
+use crate::json::{Text, Value};
 use crate::limits;
 use crate::log::{debug, info, warn};
 use crate::schema;
@@ -18,6 +19,10 @@ pub type Name = heapless::String<{ limits::TOOL_NAME }>;
 /// The tool was refused: there is no room, or its final name is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
+
+/// Why tools of the controller may be missing while it is connected, for a person.
+pub(super) const LEFT_OUT: &str = "The hub had to leave out some of the controller's tools. The setting controller.tools \
+     chooses which it keeps.";
 
 /// A tool in the controller's list.
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +40,8 @@ pub struct Discovered<'a> {
 /// Why a tool of the controller's is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeftOut {
-    /// Its name is empty, longer than [`limits::TOOL_NAME`], or has other characters than letters, digits, `_` and
-    /// `-`: the providers of models refuse it.
+    /// The name is empty, longer than [`limits::TOOL_NAME`], or contains characters other than letters, digits, `_`,
+    /// `-` and `.`.
     Name,
     /// The hub has a tool of that name itself.
     Taken,
@@ -44,12 +49,14 @@ pub enum LeftOut {
     Schema,
     /// It runs only as a task of MCP's, which is asked for its result later.
     Task,
-    /// It is longer than [`limits::LINE`].
+    /// It is longer than [`limits::LINE`], even with a description of [`limits::LINE_DESCRIPTION`].
     Long,
     /// There are as many tools as there can be.
     Count,
     /// Its texts do not fit beside those of the others.
     Texts,
+    /// The tool had to make room for a preferred one.
+    Preferred,
 }
 
 impl LeftOut {
@@ -60,8 +67,9 @@ impl LeftOut {
             Self::Taken => "the hub has a tool of that name itself",
             Self::Schema => "its schema is not an object",
             Self::Task => "it runs only as a task, and the hub waits for results",
-            Self::Long => "its description and schema are longer than the hub can read",
+            Self::Long => "its definition is longer than the hub can read",
             Self::Count => "there are too many tools",
+            Self::Preferred => "it makes room for a tool that the settings prefer",
             Self::Texts => "its description and schema do not fit beside those of the other tools",
         }
     }
@@ -73,28 +81,46 @@ impl LeftOut {
 /// Shared within one hub: tools are read in a closure, which must not change them.
 pub struct Registry {
     contents: RefCell<Contents>,
+    is_outdated: Cell<bool>,
 }
 
 #[derive(Debug)]
-struct Contents {
-    tools: heapless::Vec<Entry, { limits::TOOLS }>,
-    texts: TextArena,
+pub(super) struct Contents {
+    /// The controller's tools are in the order of their ranks.
+    pub(super) tools: heapless::Vec<Entry, { limits::TOOLS }>,
+    pub(super) texts: TextArena,
+    pub(super) preference: Preference,
     prefix: Prefix,
     /// Why tools may be missing, for a person. The controller is away then, and its tools only keep their names.
     absence: Option<&'static str>,
     /// A tool of the list that is being received had no room.
-    lacked_room: bool,
+    pub(super) lacked_room: bool,
+    /// The smallest length of a tool that is missing from this list for lack of room, or zero.
+    pub(super) least_missing: usize,
+    /// The last list was requested again because a tool that it left out would fit.
+    is_repeated: bool,
+    /// Descriptions were cut.
+    pub(super) has_cut: bool,
+    /// Tools of the previous list took up room during the last one. Cut descriptions may fit now.
+    pub(super) has_room_again: bool,
     /// Some of the controller's tools are left out.
-    has_left_out: bool,
+    pub(super) has_left_out: bool,
+    /// No list of the controller's tools has been complete since the link started, so any unknown name may be one of
+    /// them.
+    pub(super) is_awaited: bool,
+    /// Counts the changes of what tools of the controller do.
+    pub(super) version: u32,
 }
 
 #[derive(Debug)]
-enum Entry {
+pub(super) enum Entry {
     Own(&'static Tool<'static>, Counts),
     Controllers {
         texts: Span,
         counts: Counts,
         hints: Hints,
+        /// How much the tool is preferred.
+        rank: Rank,
         /// Not in the list that is being received, so far.
         is_old: bool,
         /// Left out. It only keeps its name from being that of one of the hub's own tools.
@@ -107,7 +133,8 @@ enum Entry {
 pub struct Listed {
     /// How many of its tools can be called.
     pub tools: usize,
-    /// Tools of the list before took the room of some that were left out. They are gone now: receiving the list again helps.
+    /// Tools that are not in the list any more took the room of others, which were left out or cut. Now there is room:
+    /// the list should be requested again.
     has_room_now: bool,
 }
 
@@ -127,16 +154,35 @@ impl Registry {
             contents: RefCell::new(Contents {
                 tools: heapless::Vec::new(),
                 texts: TextArena::new(),
+                preference: Preference::new(),
                 prefix: Prefix::new(),
                 absence: None,
                 lacked_room: false,
+                least_missing: 0,
+                is_repeated: false,
+                has_cut: false,
+                has_room_again: false,
                 has_left_out: false,
+                is_awaited: false,
+                version: 0,
             }),
+            is_outdated: Cell::new(false),
         }
+    }
+
+    /// The controller has notified of other tools, or its list is complete again.
+    pub(crate) fn set_outdated(&self, is_outdated: bool) {
+        self.is_outdated.set(is_outdated);
+    }
+
+    /// Whether the controller's tools have changed and are not known yet.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.is_outdated.get()
     }
 
     /// Removes all tools, and sets the prefix for those to come. One that is too long is ignored and logged.
     pub fn reset(&self, prefix: &str) {
+        self.is_outdated.set(false);
         self.change(|contents| {
             contents.tools.clear();
             contents.texts.compact(&mut []);
@@ -165,6 +211,12 @@ impl Registry {
         contents.find(name).map(|entry| contents.show(entry, |name, tool| look([name, tool.name])))
     }
 
+    /// Whether models can call the tool, that is, the name under which they see it belongs to no other tool.
+    pub(super) fn is_callable_by_models(&self, name: &str) -> bool {
+        let contents = self.contents.try_borrow();
+        contents.is_ok_and(|contents| contents.index_for_models(name) == contents.index(name))
+    }
+
     /// Calls `visit` with all tools that are offered and their final names, until it breaks. Those of the controller come
     /// first: where not all fit, some of the hub's own are missed least.
     pub fn each(&self, mut visit: impl FnMut(&str, &Tool<'_>) -> ControlFlow<()>) {
@@ -178,6 +230,11 @@ impl Registry {
         }
     }
 
+    /// Changes whenever the controller defines one of its tools in another way.
+    pub fn version(&self) -> u32 {
+        self.contents.try_borrow().map_or(0, |contents| contents.version)
+    }
+
     /// Counts an executed call.
     pub fn count(&self, execution: &Execution) {
         self.change(|contents| {
@@ -186,6 +243,17 @@ impl Registry {
                 counts.add(execution.success, execution.milliseconds);
             }
         });
+    }
+
+    /// Whether the tool of this name was ever called.
+    pub fn was_called(&self, name: &str) -> bool {
+        let contents = self.contents.try_borrow();
+        contents.is_ok_and(|contents| {
+            let Some(Entry::Own(_, counts) | Entry::Controllers { counts, .. }) = contents.find(name) else {
+                return false;
+            };
+            counts.calls > 0
+        })
     }
 
     /// Calls `visit` with the final name of every tool that was called, and its counts, until it breaks. A tool that left
@@ -225,14 +293,19 @@ impl Registry {
     /// Why a tool may be missing, for a person.
     pub fn absence(&self) -> Option<&'static str> {
         let contents = self.contents.try_borrow().ok()?;
-        let left_out = "The hub had to leave out some of the controller's tools; its log names them.";
-        contents.absence.or(contents.has_left_out.then_some(left_out))
+        contents.absence.or(contents.has_left_out.then_some(LEFT_OUT))
+    }
+
+    /// Whether a tool that is not offered may be one of the connected controller's that the hub had to leave out.
+    pub(super) fn has_left_out(&self) -> bool {
+        self.contents.try_borrow().is_ok_and(|contents| contents.absence.is_none() && contents.has_left_out)
     }
 
     /// A list of the controller's tools begins. The old ones stay until it is complete.
     pub fn list_begins(&self) {
         self.change(|contents| {
             contents.lacked_room = false;
+            contents.least_missing = 0;
             contents.has_left_out = false;
             for entry in &mut contents.tools {
                 if let Entry::Controllers { is_old, .. } = entry {
@@ -242,27 +315,69 @@ impl Registry {
         });
     }
 
-    /// Adds a tool of the list. It replaces one of the same name.
-    pub fn learn(&self, tool: Discovered<'_>) -> Result<(), LeftOut> {
-        self.change(|contents| contents.learn(tool)).unwrap_or(Err(LeftOut::Count))
+    /// Sets the names or patterns, separated by commas, of the controller's tools to keep first. This takes effect with
+    /// the controller's next list.
+    pub fn prefer(&self, patterns: &str) {
+        self.change(|contents| contents.preference.set_patterns(patterns));
+    }
+
+    /// Notes that a rule allows this tool. A tool of the controller is then kept before those that are not preferred.
+    pub fn prefer_allowed(&self, name: Text<'_>) {
+        self.change(|contents| contents.preference.allow(name.chars()));
+    }
+
+    /// Adds a tool of the list. It replaces a tool of the same name. Calls `dropped` with the name of each less
+    /// preferred tool that makes room for it.
+    pub fn learn(&self, tool: Discovered<'_>, dropped: &mut dyn FnMut(&str)) -> Result<(), LeftOut> {
+        self.change(|contents| contents.learn(tool, dropped)).unwrap_or(Err(LeftOut::Count))
     }
 
     /// A tool of the list is left out: whoever calls it must not reach one of the hub's own.
     pub fn reserve(&self, name: Text<'_>) {
-        self.change(|contents| contents.reserve(name));
+        self.change(|contents| {
+            contents.has_left_out = true;
+            if let Some(name) = name.decode::<{ limits::TOOL_NAME }>() {
+                contents.reserve(&name);
+            }
+        });
     }
 
     /// The list is complete: what was not in it is gone.
     pub fn list_ends(&self) -> Listed {
         self.change(|contents| {
             contents.absence = None;
+            contents.is_awaited = false;
             let before = contents.tools.len();
             contents.tools.retain(|entry| !matches!(entry, Entry::Controllers { is_old: true, .. }));
-            let has_room_now = contents.lacked_room && contents.tools.len() < before;
+            let is_short = contents.lacked_room || contents.has_cut;
+            // A preferred tool may have pushed out more than it needed. That is tried once, so that it ends.
+            let would_fit = contents.least_missing > 0 && contents.has_room_for(contents.least_missing);
+            contents.is_repeated = would_fit && !contents.is_repeated;
+            let has_room_now = is_short && contents.tools.len() < before || contents.is_repeated;
+            // The next list cuts descriptions again if necessary.
+            contents.has_cut &= !has_room_now;
+            contents.has_room_again = has_room_now;
             let is_callable = |entry: &&Entry| matches!(entry, Entry::Controllers { is_reserved: false, .. });
             Listed { tools: contents.tools.iter().filter(is_callable).count(), has_room_now }
         })
         .unwrap_or(Listed { tools: 0, has_room_now: false })
+    }
+
+    /// Called when the link starts. Until the controller's first list is complete or the controller is missing, any
+    /// name may belong to one of its tools.
+    pub(crate) fn await_controller(&self) {
+        self.change(|contents| contents.is_awaited = true);
+        self.controller_left("The controller is not connected yet.");
+    }
+
+    /// The controller is missing. From now on, names that it never listed are unknown.
+    pub(crate) fn controller_is_missing(&self) {
+        self.change(|contents| contents.is_awaited = false);
+    }
+
+    /// Whether any name may belong to a tool of the controller, because it has not sent a list since the link started.
+    pub(crate) fn awaits_controller(&self) -> bool {
+        self.contents.try_borrow().is_ok_and(|contents| contents.is_awaited)
     }
 
     /// The controller is gone, and its tools are offered no more; `absence` says so to a person. Their names stay its own
@@ -323,7 +438,7 @@ impl Contents {
     }
 
     /// The index of the tool of this final name.
-    fn position(&self, name: &str) -> Option<usize> {
+    pub(super) fn position(&self, name: &str) -> Option<usize> {
         self.tools.iter().position(|entry| match entry {
             Entry::Own(tool, _) => {
                 // From the end, where most names differ.
@@ -345,18 +460,34 @@ impl Contents {
         self.tools.iter().filter(|entry| self.is_offered(entry))
     }
 
-    fn find(&self, name: &str) -> Option<&Entry> {
+    pub(super) fn find(&self, name: &str) -> Option<&Entry> {
         self.index(name).and_then(|index| self.tools.get(index))
     }
 
-    /// The index of the tool of this final name, or else of this undecorated one.
+    /// The index of the tool with this final name, or else with this undecorated name, or else with this name for
+    /// models.
     fn index(&self, name: &str) -> Option<usize> {
         let undecorated = |has_own_prefix: bool| {
             self.tools.iter().position(|entry| {
                 matches!(entry, Entry::Own(tool, _) if tool.name == name && tool.prefix.is_some() == has_own_prefix)
             })
         };
-        self.position(name).or_else(|| undecorated(false)).or_else(|| undecorated(true))
+        let for_models = || {
+            self.tools.iter().position(|entry| {
+                let is_it = |texts| name.bytes().eq(name_for_models(self.texts.get(texts)[0]));
+                matches!(entry, Entry::Controllers { texts, is_reserved: false, .. } if is_it(texts))
+            })
+        };
+        self.position(name).or_else(|| undecorated(false)).or_else(|| undecorated(true)).or_else(for_models)
+    }
+
+    /// The index of the tool that runs if a model calls this name.
+    pub(super) fn index_for_models(&self, name: &str) -> Option<usize> {
+        let mut called = Name::new();
+        for letter in name_for_models(name) {
+            called.push(char::from(letter)).ok()?;
+        }
+        self.index(&called)
     }
 
     /// Calls `visit` with a tool and its final name.
@@ -379,94 +510,10 @@ impl Contents {
             }
         }
     }
-
-    fn learn(&mut self, tool: Discovered<'_>) -> Result<(), LeftOut> {
-        let name: Name = tool.name.decode().filter(|name| suits_providers(name)).ok_or(LeftOut::Name)?;
-        let schema = match tool.schema {
-            Some(schema) if schema.kind() == Kind::Object => schema.text(),
-            Some(_) => return Err(LeftOut::Schema),
-            None => Tool::PLAIN.schema,
-        };
-        if let Some(index) = self.position(&name) {
-            match self.tools.get_mut(index) {
-                Some(Entry::Controllers { texts, is_old, hints, is_reserved, .. }) => {
-                    let [_, description, old_schema] = self.texts.get(texts);
-                    let same = tool.description == *description;
-                    if !*is_old {
-                        warn!("tools: {} was registered before; the new one takes its place", name.as_str());
-                    }
-                    if same && old_schema == schema && !*is_reserved {
-                        *hints = tool.hints;
-                        *is_old = false;
-                        return Ok(());
-                    }
-                    let mut indices = 0..;
-                    self.tools.retain(|_| indices.next() != Some(index));
-                }
-                _ => return Err(LeftOut::Taken),
-            }
-        }
-        // Tools of the list before may take up the room. They stay until this one is complete: they may be on it.
-        if self.tools.len() == limits::TOOLS {
-            self.lacked_room = true;
-            return Err(LeftOut::Count);
-        }
-        log_unknown_keywords(&name, schema);
-        let add = |texts: &mut TextArena| {
-            let describe = |room: &mut [u8]| Some(tool.description.decode_into(room)?.len());
-            texts.add(&name, describe, schema)
-        };
-        let mut texts = add(&mut self.texts);
-        if texts.is_none() {
-            // Gaps may take up the room.
-            self.compact();
-            texts = add(&mut self.texts);
-        }
-        self.lacked_room |= texts.is_none();
-        let texts = texts.ok_or(LeftOut::Texts)?;
-        let (hints, counts) = (tool.hints, Counts::NONE);
-        let entry = Entry::Controllers { texts, counts, hints, is_old: false, is_reserved: false };
-        self.tools.push(entry).map_err(|_| LeftOut::Count)
-    }
-
-    fn reserve(&mut self, name: Text<'_>) {
-        self.has_left_out = true;
-        let Some(name) = name.decode::<{ limits::TOOL_NAME }>() else { return };
-        if let Some(index) = self.position(&name) {
-            match self.tools.get_mut(index) {
-                // It was left out before.
-                Some(Entry::Controllers { is_old, is_reserved: true, .. }) => *is_old = false,
-                // It could be called before, and is another one now.
-                Some(Entry::Controllers { is_reserved, is_old, .. }) => {
-                    (*is_reserved, *is_old) = (true, false)
-                }
-                _ => {}
-            }
-        } else if self.find(&name).is_some()
-            && let Some(texts) = self.texts.add(&name, |_| Some(0), "")
-        {
-            let (hints, counts) = (Hints::default(), Counts::NONE);
-            let entry = Entry::Controllers { texts, counts, hints, is_old: false, is_reserved: true };
-            // Without room the hub's own tool keeps the name.
-            let _ = self.tools.push(entry);
-        }
-    }
-
-    fn compact(&mut self) {
-        let mut wanted: heapless::Vec<&mut Span, { limits::TOOLS }> = self
-            .tools
-            .iter_mut()
-            .filter_map(|entry| match entry {
-                Entry::Controllers { texts, .. } => Some(texts),
-                Entry::Own(..) => None,
-            })
-            .collect();
-        self.texts.compact(&mut wanted);
-    }
 }
 
 /// Logs which keywords of a schema are not checked.
-fn log_unknown_keywords(name: &str, schema: &str) {
+pub(super) fn log_unknown_keywords(name: &str, schema: &str) {
     if let Ok(schema) = Value::parse(schema.as_bytes()) {
         for keyword in schema::unknown_keywords(schema) {
             let keyword = keyword.excerpt::<{ limits::QUOTE }>();
@@ -475,6 +522,7 @@ fn log_unknown_keywords(name: &str, schema: &str) {
     }
 }
 
-fn suits_providers(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+/// The name under which models see a tool. Their providers allow no dots.
+pub(super) fn name_for_models(name: &str) -> impl Iterator<Item = u8> {
+    name.bytes().map(|byte| if byte == b'.' { b'_' } else { byte })
 }

@@ -1,6 +1,10 @@
 //! The texts of the controller's tools, in fixed memory.
 
+use crate::json::Text;
 use crate::limits;
+
+/// Marks the end of a description that was cut.
+const CUT: &str = "…";
 
 /// Where a name, a description and a schema are in [`TextArena`], one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +17,12 @@ pub(super) struct Span {
 
 impl Span {
     fn length(&self) -> usize {
-        [self.name, self.description, self.schema].into_iter().map(usize::from).sum()
+        self.length_with(usize::MAX)
+    }
+
+    /// The length if the description is cut to `most` bytes.
+    pub(super) fn length_with(&self, most: usize) -> usize {
+        usize::from(self.name) + usize::from(self.description).min(most) + usize::from(self.schema)
     }
 }
 
@@ -62,6 +71,29 @@ impl TextArena {
         Some(span)
     }
 
+    /// The number of free bytes behind the last text.
+    pub(super) const fn room(&self) -> usize {
+        limits::TOOL_TEXTS.saturating_sub(self.used)
+    }
+
+    /// Cuts a description that is longer than `most` bytes. The freed bytes stay as a gap.
+    pub(super) fn cut_description(&mut self, span: &mut Span, most: usize) {
+        if usize::from(span.description) <= most {
+            return;
+        }
+        let [_, description, _] = self.get(span);
+        let kept = description.floor_char_boundary(most.saturating_sub(CUT.len()));
+        let start = usize::from(span.start) + usize::from(span.name);
+        let schema = start + usize::from(span.description);
+        let end = start + kept + CUT.len();
+        if let Some(mark) = self.bytes.get_mut(start + kept..end) {
+            mark.copy_from_slice(CUT.as_bytes());
+            self.bytes.copy_within(schema..schema + usize::from(span.schema), end);
+            // The cut description is shorter, so its length fits.
+            span.description = (end - start) as u16;
+        }
+    }
+
     /// Closes the gaps between the texts that are still in use, given in any order.
     pub(super) fn compact(&mut self, wanted: &mut [&mut Span]) {
         // By hand: the standard library's sort takes 3 KB of flash, and these are few and nearly in order.
@@ -85,4 +117,32 @@ impl TextArena {
             self.used += length;
         }
     }
+}
+
+/// Writes a description, cut to at most `most` bytes. Returns its length, or `None` if there is no room for it.
+pub(super) fn describe(description: Text<'_>, most: usize, room: &mut [u8]) -> Option<usize> {
+    let mut end = 0;
+    // Where the mark has to begin if the description continues.
+    let mut cut = 0;
+    for character in description.chars() {
+        let start = end;
+        end += character.len_utf8();
+        if end > most {
+            end = cut + CUT.len();
+            room.get_mut(cut..end)?.copy_from_slice(CUT.as_bytes());
+            break;
+        }
+        character.encode_utf8(room.get_mut(start..end)?);
+        if end + CUT.len() <= most {
+            cut = end;
+        }
+    }
+    Some(end)
+}
+
+/// Whether `kept` is the beginning of this description, followed by the mark.
+pub(super) fn is_cut_from(kept: &str, description: Text<'_>) -> bool {
+    let mut characters = description.chars();
+    kept.strip_suffix(CUT).is_some_and(|kept| kept.chars().all(|kept| characters.next() == Some(kept)))
+        && characters.next().is_some()
 }

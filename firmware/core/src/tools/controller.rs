@@ -1,14 +1,22 @@
 //! Failures of calls to the controller, in words.
 
+use crate::approval::Unanswered;
+use crate::home::Home;
 use crate::limits;
 use crate::link::CallError;
-use crate::tool::{ErrorType, Failure, Gone};
+use crate::tool::{ErrorType, Failure, Withdrawn};
+
+/// The failure of a call of the tool `name` that has no answer, with the state of the device if it was read again.
+pub(super) fn explain_unanswered(home: &Home, name: &str, why: Unanswered) -> Failure {
+    let failure = explain(name, &why.error);
+    why.explain(home, failure)
+}
 
 /// The failure of a call of the tool `name` that a caller sees.
-pub(super) fn explain(name: &str, error: CallError<Gone>) -> Failure {
+fn explain(name: &str, error: &CallError<Withdrawn>) -> Failure {
     let seconds = limits::TOOL_TIMEOUT.as_secs();
     match error {
-        CallError::Composed(gone) => gone.failure(name),
+        CallError::Composed(withdrawn) => withdrawn.failure(name),
         CallError::Absent => Failure::new(
             ErrorType::Unavailable,
             format_args!("The controller is not connected; nothing was sent to it"),
@@ -20,7 +28,8 @@ pub(super) fn explain(name: &str, error: CallError<Gone>) -> Failure {
         CallError::TooLarge => Failure::new(
             ErrorType::TooLarge,
             format_args!("The arguments are too large for the controller; nothing was sent to it"),
-        ),
+        )
+        .saying(format_args!("That is too much for the controller; nothing was sent to it.")),
         CallError::Unsent(loss) => Failure::new(
             ErrorType::Unavailable,
             format_args!("The controller was lost ({}) before the call was sent to it", loss.text()),

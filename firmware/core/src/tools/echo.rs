@@ -13,6 +13,7 @@ pub(super) static TOOL: Tool<'static> = Tool {
         code: "echo({\"text\": \"hello\"})  ->  {\"echo\": {\"text\": \"hello\"}}",
         explanation: "Shows that calls arrive and answers come back.",
     }],
+    on_request: true,
     ..Tool::builtin("echo")
 };
 

@@ -19,6 +19,7 @@ pub(super) static TOOL: Tool<'static> = Tool {
     }],
     consent: Some("It destroys everything that the hub was told to keep, and nothing brings that back."),
     hints: Hints { destructive: Some(true), ..Hints::NONE },
+    on_request: true,
     ..Tool::builtin("factory_reset")
 };
 

@@ -50,6 +50,7 @@ macro_rules! flag_tools {
                 schema: schema!($verb),
                 usage: usage!($tool $verb),
                 examples: &[$(Example { code: concat!(stringify!($tool), $code), explanation: $explanation }),+],
+                on_request: true,
                 ..Tool::builtin(stringify!($tool))
             };
 

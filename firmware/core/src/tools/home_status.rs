@@ -1,13 +1,15 @@
-//! `home_status`: what is on, open, unlocked, low on battery or dead. (A tool's parts are explained in this folder's README.md.)
+//! `home_status`: devices with an alarm, unlocked, open, on, active, low on battery or dead. (A tool's parts are explained in this folder's README.md.)
 
 use core::fmt::Write as _;
 
+use embassy_time::{Instant, Timer};
 use heapless::String;
 
 use super::Toolbox;
-use crate::home::{Device, Notable, Survey};
+use crate::home::{Device, Knowledge, Notable, Survey};
 use crate::json::{Value, Writer};
 use crate::limits;
+use crate::link::LinkState;
 use crate::text::Measure;
 use crate::tool::{EPILOGUE, ErrorType, Example, Failure, Success, Tool};
 
@@ -15,8 +17,8 @@ use crate::tool::{EPILOGUE, ErrorType, Example, Failure, Success, Tool};
 const LOW: u8 = 20;
 
 pub(super) static TOOL: Tool<'static> = Tool {
-    description: "Tells what stands out in the home.\n\nThat is what is on, open, unlocked, active, low on battery or does \
-                  not answer. Use it when somebody asks how the home is, or what is still on. It knows without asking the \
+    description: "Reports notable device states.\n\nLists devices that give an alarm, are unlocked, open, on, active, low on \
+                  battery or not answering. Use it when somebody asks how the home is, or what is still on. It does not query the \
                   devices.",
     schema: r#"{"type":"object","properties":{"room":{"type":"string","minLength":1,"maxLength":32,"description":"Only the devices in this room; left out, all of them"}}}"#,
     usage: "home_status({}) or home_status({\"room\": \"...\"})",
@@ -27,13 +29,15 @@ pub(super) static TOOL: Tool<'static> = Tool {
     ..Tool::builtin("home_status")
 };
 
-/// What a device can be listed under: the key, what a person hears before the names, and whether it belongs there.
+/// A row of the status: the key, the words before the names, and whether a device belongs there. The most important
+/// rows come first, because the end may be cut.
 type Row = (&'static str, &'static str, fn(&Device<'_>) -> bool);
 
-const ROWS: [Row; 6] = [
-    ("on", "On", |device| stands_out(device, Notable::On)),
-    ("open", "Open", |device| stands_out(device, Notable::Open)),
+const ROWS: [Row; 7] = [
+    ("alarm", "Alarm", |device| stands_out(device, Notable::Alarm)),
     ("unlocked", "Unlocked", |device| stands_out(device, Notable::Unlocked)),
+    ("open", "Open", |device| stands_out(device, Notable::Open)),
+    ("on", "On", |device| stands_out(device, Notable::On)),
     ("active", "Active", |device| stands_out(device, Notable::Active)),
     ("low_battery", "Low on battery", |device| device.battery.is_some_and(|percent| percent < LOW)),
     ("dead", "Not answering", |device| !device.is_available),
@@ -43,17 +47,32 @@ fn stands_out(device: &Device<'_>, how: Notable) -> bool {
     device.is_available && device.kind.stands_out(device.state()) == Some(how)
 }
 
+/// Waits for devices that will soon be known: the controller is being reached, has just connected, or is being asked
+/// again for its list.
+async fn settle<P, S>(toolbox: &Toolbox<'_, P, S>) {
+    let Toolbox { home, port, .. } = *toolbox;
+    let until = Instant::now() + limits::HOME_SETTLES;
+    let is_connecting = || port.status().read(|state, _| state == LinkState::Connecting);
+    while (home.is_being_read(until) || is_connecting()) && Instant::now() < until {
+        Timer::after(limits::HOME_POLL_SETTLED).await;
+    }
+}
+
 pub(super) async fn run<P, S>(
     toolbox: &Toolbox<'_, P, S>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
 ) -> Result<Success, Failure> {
     let home = toolbox.home;
+    settle(toolbox).await;
     if !home.is_known() {
-        let why = if home.is_unsupported() {
-            "The controller offers no devices; use its own tools"
-        } else {
-            "The controller is not connected, or its devices are still being read"
+        let why = match home.knowledge() {
+            Knowledge::NoDevices => "The controller offers no devices; use its own tools",
+            Knowledge::NoController => "The controller is not connected",
+            Knowledge::ListFailed => "The controller could not list its devices; the hub keeps trying",
+            Knowledge::Unlisted | Knowledge::Reading | Knowledge::Incomplete | Knowledge::Complete => {
+                "The devices are still being read"
+            }
         };
         return Err(Failure::new(ErrorType::Unavailable, format_args!("{why}"))
             .saying(format_args!("I do not know how the home is right now.")));
@@ -68,6 +87,7 @@ pub(super) async fn run<P, S>(
         return Err(failure.saying(format_args!("I know no devices in {room}.")));
     }
     let mut words = String::<{ limits::OUTCOME_TEXT }>::new();
+    let mut end = ".";
     result.object(|out| {
         for (key, label, belongs) in ROWS {
             let mut is_first = true;
@@ -79,7 +99,8 @@ pub(super) async fn run<P, S>(
                         return;
                     }
                     let before = list.mark();
-                    list.value(device.name);
+                    let name = home.distinct_name(device);
+                    list.value(format_args!("{name}"));
                     if list.room() < EPILOGUE + 64 {
                         list.rewind(before);
                         is_cut = true;
@@ -92,9 +113,14 @@ pub(super) async fn run<P, S>(
                     };
                     let label = if is_first { label } else { "" };
                     let colon = if is_first { ": " } else { "" };
-                    // What does not fit is in the result.
-                    let _ = write!(words, "{separator}{label}{colon}{}", device.name);
                     is_first = false;
+                    // The rest is in the result. After a name that does not fit, no shorter one may follow, because it
+                    // would matter less.
+                    let before = words.len();
+                    if end == "…" || write!(words, "{separator}{label}{colon}{name}").is_err() {
+                        words.truncate(before);
+                        end = "…";
+                    }
                 });
             });
             if is_first {
@@ -106,11 +132,12 @@ pub(super) async fn run<P, S>(
         }
     });
     let words = if words.is_empty() { "Nothing is on, open or unlocked" } else { &words };
+    let words = format_args!("{words}{end}");
     let mut message = String::new();
     // It fits.
     let _ = match home.count() {
-        (_, 0) => Measure::Plain.write_marked(&format_args!("{words}."), limits::OUTCOME_TEXT, "…", &mut message),
-        (_, more) => write!(message, "I do not know {more} more devices. ")
+        (_, 0) => Measure::Plain.write_marked(&words, limits::OUTCOME_TEXT, "…", &mut message),
+        (_, more) => write!(message, "Without {more} more devices that I do not keep. ")
             .and_then(|()| Measure::Plain.write_marked(&words, limits::OUTCOME_TEXT - 64, "…", &mut message)),
     };
     Ok(Success { message: Some(message), ..Success::PLAIN })

@@ -7,8 +7,9 @@ use crate::{limits, math};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Evaluates an arithmetic expression.\n\nUse it for every calculation instead of calculating yourself: \
-                  sums, percentages, unit conversions. It knows + - * / % ^, parentheses, constants such as pi and e, and \
-                  the usual functions such as sqrt, round, min, max, sin and log.",
+                  sums, averages, percentages. It does not convert units: write \
+                  conversions as arithmetic. It supports + - * / % ^, parentheses, constants such as pi and e, and \
+                  the usual functions such as sqrt, round, min, max, mean([1, 2]), sin and log.",
     schema: r#"{"type":"object","properties":{"expression":{"type":"string","minLength":1,"description":"The expression, like (2 + 3) * 4 or sqrt(2)"}},"required":["expression"]}"#,
     usage: "math_eval({\"expression\": \"...\"})",
     examples: &[

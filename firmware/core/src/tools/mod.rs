@@ -1,17 +1,18 @@
 //! The hub's own tools, one file each, and the list of them. `README.md` in this folder is the template for a new one.
 
-mod admission;
 mod controller;
 mod flags;
 
+use core::cell::Cell;
 use core::pin::{Pin, pin};
 
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
-use embassy_time::Instant;
+use embassy_time::{Duration, Instant};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
+use crate::approval::{Admitted, Approvals, Approver, Assessment, Denial, GateSettings, Unanswered};
 use crate::clock::{Clock, Reading};
 use crate::config::Config;
 use crate::home::Home;
@@ -21,9 +22,10 @@ use crate::platform::Platform;
 use crate::questions::Questions;
 use crate::speaker::Speaker;
 use crate::store::{Builtin, Store};
-use crate::tool::{Answer, Caller, ControllerCall, Failed, Failure, Gone, Handlers, Success, Tool};
+use crate::tool::{
+    Addressed, Answer, Caller, ControllerCall, Failed, Failure, Handlers, Registry, Success, Tool, Withdrawn,
+};
 
-use self::admission::{Admitted, Denial, Unanswered};
 pub(crate) use self::datetime::write_now;
 
 /// The documents that come with the firmware. A stored one of the same category and name replaces one of these.
@@ -49,22 +51,68 @@ pub struct Toolbox<'a, P, S> {
     pub questions: &'a Questions,
     /// The volume.
     pub speaker: &'a Speaker,
+    /// The tools.
+    pub registry: &'a Registry,
     /// The devices.
     pub home: &'a Home,
+    /// The approvals that are pending.
+    pub approvals: &'a Approvals,
     /// Signalled to restart the hub once the answer is sent.
     pub restart: &'a Signal<NoopRawMutex, ()>,
     /// Who wants what is done with it.
     pub caller: Caller<'a>,
+    /// How long people have taken to decide about the current call. `None` for the hub as a whole, since each call
+    /// counts its own time.
+    pub decision_time: Option<&'a Cell<Duration>>,
 }
 
 impl<'a, P, S> Toolbox<'a, P, S> {
-    /// The same, for another caller.
-    pub const fn on_behalf_of<'b>(&self, caller: Caller<'b>) -> Toolbox<'b, P, S>
+    /// The same toolbox for a single call.
+    pub const fn on_behalf_of<'b>(
+        &self,
+        caller: Caller<'b>,
+        decision_time: &'b Cell<Duration>,
+    ) -> Toolbox<'b, P, S>
     where
         'a: 'b,
     {
-        let Self { config, platform, clock, store, port, questions, speaker, home, restart, .. } = *self;
-        Toolbox { config, platform, clock, store, port, questions, speaker, home, restart, caller }
+        let Self {
+            config,
+            platform,
+            clock,
+            store,
+            port,
+            questions,
+            speaker,
+            registry,
+            home,
+            approvals,
+            restart,
+            ..
+        } = *self;
+        Toolbox {
+            config,
+            platform,
+            clock,
+            store,
+            port,
+            questions,
+            speaker,
+            registry,
+            home,
+            approvals,
+            restart,
+            caller,
+            decision_time: Some(decision_time),
+        }
+    }
+}
+
+impl<'a, P, S> Toolbox<'a, P, S> {
+    /// Decides about calls on behalf of the caller.
+    const fn approver(&self) -> Approver<'a, S> {
+        let Self { config, store, port, registry, home, approvals, caller, decision_time, .. } = *self;
+        Approver { config, store, port, registry, home, approvals, caller, decision_time }
     }
 }
 
@@ -113,12 +161,35 @@ macro_rules! declare {
                 None
             }
 
+            type GateSettings = GateSettings;
+            type Assessment = Assessment;
             type Admitted = Admitted<'a>;
             type Denial = Denial;
             type Unanswered = Unanswered;
 
-            async fn admit(&self, call: &ControllerCall<'_>) -> Result<Admitted<'a>, Denial> {
-                admission::admit(self, call).await
+            async fn gate_settings(&self) -> GateSettings {
+                self.approver().settings().await
+            }
+
+            async fn assess(
+                &self,
+                settings: &GateSettings,
+                call: &ControllerCall<'_>,
+            ) -> Result<(Assessment, Option<Addressed>), Denial> {
+                self.approver().assess(settings, call).await
+            }
+
+            async fn admit(
+                &self,
+                settings: &GateSettings,
+                call: &ControllerCall<'_>,
+                assessment: &Assessment,
+            ) -> Result<Admitted<'a>, Denial> {
+                self.approver().admit(settings, call, assessment).await
+            }
+
+            async fn admit_builtin(&self, settings: &GateSettings, call: &ControllerCall<'_>) -> Result<(), Denial> {
+                self.approver().admit_builtin(settings, call).await
             }
 
             fn denied(&self, call: &ControllerCall<'_>, why: Denial) -> Failure {
@@ -128,14 +199,18 @@ macro_rules! declare {
             async fn call(
                 &self,
                 admitted: Admitted<'a>,
-                compose: impl FnOnce(&mut Writer<'_>) -> Result<(), Gone>,
+                compose: impl FnOnce(&mut Writer<'_>) -> Result<(), Withdrawn>,
                 read: impl FnOnce(Answer<'_>) -> Result<Success, Failed>,
             ) -> Result<Result<Success, Failed>, Unanswered> {
                 admitted.call(self.port, compose, read).await
             }
 
             fn unanswered(&self, name: &str, why: Unanswered) -> Failure {
-                why.explain(self.home, name)
+                controller::explain_unanswered(self.home, name, why)
+            }
+
+            fn decision_time(&self) -> Duration {
+                self.decision_time.map_or(Duration::MIN, Cell::get)
             }
         }
     };

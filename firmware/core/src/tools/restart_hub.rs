@@ -2,7 +2,7 @@
 
 use super::Toolbox;
 use crate::json::{Value, Writer};
-use crate::tool::{Example, Failure, Success, Tool};
+use crate::tool::{Example, Failure, Hints, Success, Tool};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Restarts the hub.\n\nThe hub is away for some seconds, and conversations that are going on are lost. It \
@@ -14,6 +14,8 @@ pub(super) static TOOL: Tool<'static> = Tool {
         explanation: "A person has said: restart the hub.",
     }],
     consent: Some("It interrupts everybody who is talking to the hub."),
+    hints: Hints { destructive: Some(true), ..Hints::NONE },
+    on_request: true,
     ..Tool::builtin("restart_hub")
 };
 

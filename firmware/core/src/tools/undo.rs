@@ -5,15 +5,17 @@ use core::pin::{Pin, pin};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-use super::admission::{self, Denial, Unanswered};
-use super::Toolbox;
-use crate::home::{ChangeId, DeviceId, NotUndone, Step, read_actions, write_arguments};
+use super::{Toolbox, controller};
+use crate::approval::{Admitted, Denial, GateSettings, Unanswered};
+use crate::home::{ChangeId, DISTINCT_NAME, DeviceId, NotUndone, Step, read_actions, read_back, write_arguments};
 use crate::json::{Mark, Value, Writer};
 use crate::limits;
 use crate::platform::Platform;
 use crate::store::Store;
 use crate::text::clip;
-use crate::tool::{ControllerCall, ErrorType, Example, Failure, Hints, Implementation, Name, Success, Tool};
+use crate::tool::{
+    ControllerCall, ErrorType, Example, Failed, Failure, Hints, Implementation, Name, Success, Tool, Withdrawn,
+};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Takes back the last change of a device.\n\nWhoever made it, a person or a model. Use it when somebody says \"undo \
@@ -36,22 +38,24 @@ pub(super) async fn run<P: Platform, F: MultiwriteNorFlash>(
     result: &mut Writer<'_>,
 ) -> Result<Success, Failure> {
     let home = toolbox.home;
+    let settings = toolbox.approver().settings().await;
     let (change, device, steps) = match home.undo_steps() {
         Ok(steps) => steps,
         Err(why) => return Err(explain(toolbox, why)),
     };
     let before = result.mark();
-    let mut words = String::new();
     for (number, step) in steps.iter().enumerate() {
         // It may change while somebody is asked; after the first step it has.
         let unless = (number == 0).then_some(change);
-        let performed = perform(toolbox, &device, step, unless, &mut words, result).await;
+        let performed = perform(toolbox, &settings, &device, step, unless, result).await;
         if let Err(stuck) = performed {
-            let failure = stuck.explain(toolbox, written(result, before), &words);
+            let failure = stuck.explain(toolbox, written(result, before));
             result.rewind(before);
             return Err(failure);
         }
     }
+    let is_read: Pin<&mut dyn Future<Output = _>> = pin!(read_back(toolbox.port, home, &device));
+    let is_restored = is_read.await && home.is_restored(change);
     home.forget_change(change);
     let name: String<{ limits::DEVICE_NAME }> =
         home.with(&device, |device| clip(&device.name)).unwrap_or_default();
@@ -59,9 +63,18 @@ pub(super) async fn run<P: Platform, F: MultiwriteNorFlash>(
         out.field("device", device.as_str());
         out.field("name", name.as_str());
     });
-    Ok(Success::saying(format_args!("{name} is as it was before.")))
+    let undone = home.with_distinct(&device, |device| match is_restored {
+        true => Success::saying(format_args!("Undone: {device} again.")),
+        false => Success::saying(format_args!(
+            "I told {} to go back; it has not reported its state yet.",
+            device.name
+        )),
+    });
+    Ok(undone.unwrap_or(Success::PLAIN))
 }
 
+/// Explains why nothing was taken back. If the last command cannot be undone, this is said only once: the message names
+/// the previous change, which the next call takes back.
 fn explain<P, S>(toolbox: &Toolbox<'_, P, S>, why: NotUndone) -> Failure {
     let now = toolbox.home.last_changed(|device| clip::<{ limits::OUTCOME_TEXT }>(&format_args!("{device}")));
     let now = now.unwrap_or_default();
@@ -69,16 +82,33 @@ fn explain<P, S>(toolbox: &Toolbox<'_, P, S>, why: NotUndone) -> Failure {
         let failure = Failure::new(ErrorType::ExecutionError, words);
         failure.saying(words)
     };
+    let passed_over = |words: core::fmt::Arguments<'_>| {
+        toolbox.home.pass_over_last_change();
+        let next = toolbox.home.last_changed(|device| clip::<DISTINCT_NAME>(&device.name));
+        match next {
+            Some(next) => failed(format_args!("{words} Another undo takes back the last change of {next}.")),
+            None => failed(words),
+        }
+    };
     match why {
         NotUndone::Nothing => failed(format_args!("There is nothing to undo.")),
-        NotUndone::Untraceable => failed(format_args!(
-            "The last change was not of a single device, so I cannot take it back. Nothing was changed."
+        NotUndone::Running => failed(format_args!(
+            "The last command has not ended yet, so I take nothing back. Please try again when it has."
         )),
-        NotUndone::Unavailable => failed(format_args!("The device that changed last cannot be reached. Nothing was changed.")),
+        NotUndone::Untraceable => passed_over(format_args!(
+            "The last command was not for a single device that I can set back, so I take nothing back."
+        )),
+        NotUndone::Unavailable => {
+            failed(format_args!("The state of the device that changed last is unknown, so I take nothing back."))
+        }
         NotUndone::ChangedSince => failed(format_args!("It has changed since, so I leave it: {now}.")),
-        NotUndone::NoEffect => failed(format_args!("The last call changed nothing, so there is nothing to undo: {now}.")),
+        NotUndone::NoEffectYet => passed_over(format_args!("The last command has changed nothing yet: {now}.")),
+        NotUndone::NoEffect => passed_over(format_args!("The last command changed nothing that I can take back.")),
     }
 }
+
+/// What the controller says.
+type Words = String<{ limits::OUTCOME_TEXT }>;
 
 /// Why a step cannot be done.
 enum Stuck {
@@ -89,14 +119,16 @@ enum Stuck {
     /// It is not admitted.
     Denied(Name, Denial),
     /// The controller refused it, in words.
-    Refused,
+    Refused(Words),
+    /// The controller does not know whether it was done, in words.
+    Unknown(Words),
     /// There is no answer.
     Unanswered(Unanswered),
 }
 
 impl Stuck {
     #[inline(never)]
-    fn explain<P, S>(self, toolbox: &Toolbox<'_, P, S>, arguments: Value<'_>, words: &str) -> Failure {
+    fn explain<P, S>(self, toolbox: &Toolbox<'_, P, S>, arguments: Value<'_>) -> Failure {
         match self {
             Self::Unread => {
                 let words =
@@ -108,11 +140,12 @@ impl Stuck {
                 let call = ControllerCall { tool: &tool, hints: Hints::NONE, arguments };
                 why.explain(toolbox.home, &call)
             }
-            Self::Refused => {
+            Self::Refused(words) => {
                 let failure = Failure::failed(format_args!("{words}"));
                 failure.saying(format_args!("Sorry, that did not work: {words}"))
             }
-            Self::Unanswered(why) => why.explain(toolbox.home, TOOL.name),
+            Self::Unknown(words) => Failure::unknown_outcome(&words),
+            Self::Unanswered(why) => controller::explain_unanswered(toolbox.home, TOOL.name, why),
         }
     }
 }
@@ -122,16 +155,35 @@ fn written<'a>(result: &'a Writer<'_>, before: Mark) -> Value<'a> {
     Value::parse(result.since(before).as_bytes()).unwrap_or(Value::EMPTY_OBJECT)
 }
 
+/// Has a step approved if need be.
+async fn admit<'a, P: Platform, F: MultiwriteNorFlash>(
+    toolbox: &Toolbox<'a, P, Store<'_, F>>,
+    settings: &GateSettings,
+    call: &ControllerCall<'_>,
+) -> Result<Admitted<'a>, Denial> {
+    let approver = toolbox.approver();
+    let (assessment, is_replaced) = {
+        let (assessment, replaced) = approver.assess(settings, call).await?;
+        (assessment, replaced.is_some())
+    };
+    // The arguments are the device's own. If they do not name it any more, it has changed.
+    if is_replaced {
+        return Err(Denial::Changed);
+    }
+    approver.admit(settings, call, &assessment).await
+}
+
 /// Does one step. It is a call like any other: judged, and sent once. Its arguments are in `result` until it is done.
 async fn perform<P: Platform, F: MultiwriteNorFlash>(
     toolbox: &Toolbox<'_, P, Store<'_, F>>,
+    settings: &GateSettings,
     device: &DeviceId,
     step: &Step,
     unless_changed: Option<ChangeId>,
-    words: &mut String<{ limits::OUTCOME_TEXT }>,
     result: &mut Writer<'_>,
 ) -> Result<(), Stuck> {
     let before = result.mark();
+    let definitions = toolbox.registry.version();
     let found = read_actions(toolbox.port, toolbox.home, device, |actions| {
         let action = actions.get(step.action)?;
         let mut value = [0; 32];
@@ -144,7 +196,7 @@ async fn perform<P: Platform, F: MultiwriteNorFlash>(
     let tool: Name = found.await.ok().flatten().ok_or(Stuck::Unread)?;
     let admitted = {
         let call = ControllerCall { tool: &tool, hints: Hints::NONE, arguments: written(result, before) };
-        let admitting: Pin<&mut dyn Future<Output = _>> = pin!(admission::admit(toolbox, &call));
+        let admitting: Pin<&mut dyn Future<Output = _>> = pin!(admit(toolbox, settings, &call));
         admitting.await
     };
     let admitted = match admitted {
@@ -160,14 +212,17 @@ async fn perform<P: Platform, F: MultiwriteNorFlash>(
             params.field("name", tool.as_str());
             params.field("arguments", written(result, before));
         });
-        Ok(())
+        // The tools may have changed while somebody was asked.
+        if toolbox.registry.version() == definitions { Ok(()) } else { Err(Withdrawn::Redefined) }
     };
-    match admitted.call(toolbox.port, compose, |answer| answer.refusal(words)).await {
+    let mut words = Words::new();
+    match admitted.call(toolbox.port, compose, |answer| answer.refusal(&mut words)).await {
         Ok(Ok(_)) => {
             result.rewind(before);
             Ok(())
         }
-        Ok(Err(_)) => Err(Stuck::Refused),
+        Ok(Err(Failed { is_unknown: true })) => Err(Stuck::Unknown(words)),
+        Ok(Err(Failed { is_unknown: false })) => Err(Stuck::Refused(words)),
         Err(why) => Err(Stuck::Unanswered(why)),
     }
 }

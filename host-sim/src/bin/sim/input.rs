@@ -3,9 +3,8 @@
 //! The editor is `rustyline`, which needs 8 crates where `reedline` needs 50. It blocks a thread of its own while somebody
 //! types; what is logged meanwhile goes through its printer, so that the line stays whole.
 
-use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -15,8 +14,10 @@ use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Editor, ExternalPrinter as _};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Stdin};
+use tokio::task::JoinHandle;
 
 use crate::complete::Names;
+use crate::history::{self, History};
 
 /// What the person types after.
 const SIGN: &str = "> ";
@@ -30,17 +31,30 @@ static PRINTER: OnceLock<Sender<String>> = OnceLock::new();
 /// The modes of the terminal before the editor changed them.
 static MODES: OnceLock<Termios> = OnceLock::new();
 
+type LineEditor = Box<Editor<Names, FileHistory>>;
+
 /// Lines from a person or a program.
-pub(crate) enum Input {
+pub(crate) struct Input {
+    source: Source,
+    /// A line that was read and is not used yet.
+    returned: Option<String>,
+}
+
+enum Source {
     Editor {
         /// `None` while it is in its thread.
-        editor: Option<Box<Editor<Names, FileHistory>>>,
-        /// Where the typed lines are kept.
-        history: Option<PathBuf>,
+        editor: Option<LineEditor>,
+        /// Its thread, while somebody types.
+        typing: Option<JoinHandle<(LineEditor, rustyline::Result<String>)>>,
+        history: Option<History>,
     },
     Plain {
         reader: BufReader<Stdin>,
+        /// The line that is being read.
+        begun: Vec<u8>,
         is_terminal: bool,
+        /// Whether there is a sign before the line that is being typed.
+        is_prompted: bool,
     },
 }
 
@@ -57,58 +71,94 @@ impl Input {
     /// The editor, if stdin and stdout are a terminal that can be edited at. Its history is kept beside `state`.
     pub(crate) fn open(names: Names, state: Option<&Path>) -> Self {
         let is_terminal = io::stdin().is_terminal();
-        match is_terminal.then(|| open_editor(names, state)).transpose() {
+        let source = match is_terminal.then(|| open_editor(names, state)).transpose() {
             Ok(Some(editor)) => editor,
-            Ok(None) | Err(_) => Self::Plain { reader: BufReader::new(tokio::io::stdin()), is_terminal },
+            Ok(None) | Err(_) => Source::Plain {
+                reader: BufReader::new(tokio::io::stdin()),
+                begun: Vec::new(),
+                is_terminal,
+                is_prompted: false,
+            },
+        };
+        Self { source, returned: None }
+    }
+
+    /// Whether a person types here.
+    pub(crate) fn is_terminal(&self) -> bool {
+        match &self.source {
+            Source::Editor { .. } => true,
+            Source::Plain { is_terminal, .. } => *is_terminal,
         }
     }
 
-    /// The next line, with a prompt before it if somebody is there to type.
+    /// Has a line read again, as the next one.
+    pub(crate) fn put_back(&mut self, line: String) {
+        self.returned = Some(line);
+    }
+
+    /// The next line, with a prompt before it if somebody is there to type. Dropping the future loses nothing: the next call
+    /// goes on with the line that is being typed.
     pub(crate) async fn line(&mut self) -> io::Result<Typed> {
-        match self {
-            Self::Editor { editor: slot, history } => {
-                let Some(mut editor) = slot.take() else { return Ok(Typed::End { by_person: true }) };
-                IS_EDITING.store(true, Ordering::Relaxed);
-                let editing = tokio::task::spawn_blocking(move || {
-                    let line = editor.readline(SIGN);
-                    (editor, line)
-                });
-                let (mut editor, line) = editing.await?;
-                IS_EDITING.store(false, Ordering::Relaxed);
-                let line = match line {
-                    Ok(line) => line,
-                    // Ctrl-D, Ctrl-C.
-                    Err(ReadlineError::Eof | ReadlineError::Interrupted) => {
-                        return Ok(Typed::End { by_person: true });
+        if let Some(line) = self.returned.take() {
+            return Ok(Typed::Line(line));
+        }
+        match &mut self.source {
+            Source::Editor { editor: slot, typing, .. } => {
+                if let Some(mut editor) = slot.take() {
+                    IS_EDITING.store(true, Ordering::Relaxed);
+                    *typing = Some(tokio::task::spawn_blocking(move || {
+                        let line = editor.readline(SIGN);
+                        IS_EDITING.store(false, Ordering::Relaxed);
+                        (editor, line)
+                    }));
+                }
+                let Some(thread) = typing else { return Ok(Typed::End { by_person: true }) };
+                let typed = thread.await;
+                *typing = None;
+                let (editor, line) = typed?;
+                match line {
+                    Ok(line) => {
+                        *slot = Some(editor);
+                        Ok(Typed::Line(line))
                     }
-                    Err(error) => return Err(io::Error::other(error)),
-                };
-                if let Some(path) = history
-                    && let Err(error) = editor.append_history(path.as_path())
-                {
-                    log::warn!("sim: the history cannot be kept in {}: {error}", path.display());
-                    *history = None;
+                    // Ctrl-D, Ctrl-C. Nothing more is read.
+                    Err(ReadlineError::Eof | ReadlineError::Interrupted) => {
+                        Ok(Typed::End { by_person: true })
+                    }
+                    Err(error) => Err(io::Error::other(error)),
                 }
-                *slot = Some(editor);
-                Ok(Typed::Line(line))
             }
-            Self::Plain { reader, is_terminal } => {
-                if *is_terminal {
+            Source::Plain { reader, begun, is_terminal, is_prompted } => {
+                if *is_terminal && !*is_prompted {
                     eprint!("{SIGN}");
+                    *is_prompted = true;
                 }
-                let mut line = Vec::new();
-                Ok(match reader.read_until(b'\n', &mut line).await? {
-                    0 => Typed::End { by_person: *is_terminal },
-                    _ => Typed::Line(String::from_utf8_lossy(&line).into_owned()),
+                // What a dropped future has read stays in `begun`.
+                reader.read_until(b'\n', begun).await?;
+                *is_prompted = false;
+                let line = std::mem::take(begun);
+                Ok(match line.is_empty() {
+                    true => Typed::End { by_person: *is_terminal },
+                    false => Typed::Line(String::from_utf8_lossy(&line).into_owned()),
                 })
             }
         }
     }
+
+    /// Records a line, for the arrow keys and the next run, unless it may have a secret in it.
+    pub(crate) fn record(&mut self, line: &str) {
+        let Source::Editor { editor: Some(editor), history, .. } = &mut self.source else { return };
+        history::add(editor, line);
+        if let Some(Err(error)) = history.as_ref().map(|history| history.save(editor)) {
+            log::warn!("sim: {error}");
+            *history = None;
+        }
+    }
 }
 
-fn open_editor(names: Names, state: Option<&Path>) -> rustyline::Result<Input> {
+fn open_editor(names: Names, state: Option<&Path>) -> rustyline::Result<Source> {
     let config = Config::builder()
-        .auto_add_history(true)
+        .auto_add_history(false)
         .history_ignore_space(true)
         .completion_type(CompletionType::List)
         .build();
@@ -120,15 +170,7 @@ fn open_editor(names: Names, state: Option<&Path>) -> rustyline::Result<Input> {
         let _ = MODES.set(modes);
     }
     editor.set_helper(Some(names));
-    let history = state.map(|state| {
-        let mut path = OsString::from(state);
-        path.push(".history");
-        PathBuf::from(path)
-    });
-    if let Some(path) = &history {
-        // At first there is none.
-        let _ = editor.load_history(path);
-    }
+    let history = state.map(|state| History::open(state, &mut editor));
     if io::stderr().is_terminal() {
         let (sender, lines) = channel();
         let _ = PRINTER.set(sender);
@@ -141,7 +183,7 @@ fn open_editor(names: Names, state: Option<&Path>) -> rustyline::Result<Input> {
             }
         });
     }
-    Ok(Input::Editor { editor: Some(Box::new(editor)), history })
+    Ok(Source::Editor { editor: Some(Box::new(editor)), typing: None, history })
 }
 
 /// Puts the terminal back, if somebody was typing when the program was told to end.
@@ -155,15 +197,18 @@ pub(crate) fn close() {
     }
 }
 
+/// Shows lines to the person who is typing, around what they type. False if nobody is, or if it cannot be done.
+pub(crate) fn show_while_editing(lines: &str) -> bool {
+    IS_EDITING.load(Ordering::Relaxed)
+        && PRINTER.get().is_some_and(|printer| printer.send(lines.to_owned()).is_ok())
+}
+
 /// Where the log goes: to stderr, and around the line that somebody is typing.
 pub(crate) struct LogTarget;
 
 impl Write for LogTarget {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let is_shown = IS_EDITING.load(Ordering::Relaxed)
-            && PRINTER
-                .get()
-                .is_some_and(|printer| printer.send(String::from_utf8_lossy(bytes).into_owned()).is_ok());
+        let is_shown = show_while_editing(&String::from_utf8_lossy(bytes));
         if !is_shown {
             io::stderr().write_all(bytes)?;
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host_sim::caller::{NoAnswer, ask, wait_for_controller};
+use host_sim::caller::{ControllerState, NoAnswer, ask};
 use host_sim::hub::Settings;
 use host_sim::network::Network;
 use host_sim::options::Llm;
@@ -11,11 +11,10 @@ use hub_core::json;
 use hub_core::tools::{EXAMPLE_TOOLS, TOOLS};
 use serde_json::{Value, json};
 
+use crate::controller::Controller;
+
 /// How long a question may take, from the start of the hub.
 const PATIENCE: Duration = Duration::from_secs(150);
-
-/// How long a line waits for the controller to be ready: the quick attempts, and the time in which a slow program starts.
-pub(crate) const CONTROLLER_PATIENCE: Duration = Duration::from_secs(25);
 
 /// What a line is, by its looks.
 #[derive(Debug, PartialEq)]
@@ -50,30 +49,43 @@ impl<'a> Line<'a> {
 
 /// Asks the hub: a tool call is sent as it is, any other text is for the model, if there is one.
 ///
-/// What looks like a call is never said to the model, also when nobody offers that tool now: the hub says why not. A tool
-/// that is not there may be the controller's, so a controller that is just coming is waited for.
+/// Anything that looks like a call is never sent to the model, even if nobody offers that tool now: the hub explains
+/// why not. An unknown tool may be the controller's, and so may one that has the undecorated name of a hub tool. In
+/// both cases the line waits for a controller that is just connecting.
 pub(crate) async fn say(
     network: Network,
     settings: &Settings,
     options: &Options,
+    controller: &Controller,
     text: &str,
 ) -> Result<String, NoAnswer> {
     let text = text.trim();
+    let unknown_owner = async |name: &str| await_owner(network.clone(), settings, controller, name).await;
     let (request, payload) = match Line::read(text) {
-        Line::Request => ("tool/call", text.to_owned()),
+        Line::Request => {
+            let request: Value = serde_json::from_str(text).unwrap_or_default();
+            if let Some(name) = request["name"].as_str()
+                && let Some(refusal) = unknown_owner(name).await?
+            {
+                return Ok(refusal);
+            }
+            ("tool/call", text.to_owned())
+        }
         Line::Call { name, arguments } => {
             // Read by itself: closing braces could make something else of the request.
             if let Err(error) = json::Value::parse(arguments.as_bytes()) {
                 let error = format!("What follows '{name}' is {error} of {arguments}");
                 return Ok(refusal(&error, "invalid_json"));
             }
-            if !is_offered(network.clone(), settings, name).await? {
-                // One that is not there in time is not waited for: the hub says so.
-                let _ = wait_for_controller(network.clone(), settings, CONTROLLER_PATIENCE).await;
+            if let Some(refusal) = unknown_owner(name).await? {
+                return Ok(refusal);
             }
             ("tool/call", call(name, arguments))
         }
         Line::Word(word) if is_offered(network.clone(), settings, word).await? => {
+            if let Some(refusal) = unknown_owner(word).await? {
+                return Ok(refusal);
+            }
             ("tool/call", call(word, "{}"))
         }
         Line::Word(_) | Line::Talk if options.llm == Llm::None => {
@@ -92,13 +104,40 @@ fn call(name: &str, arguments: &str) -> String {
 }
 
 /// What the hub would say, if it had been asked.
-fn refusal(error: &str, error_type: &str) -> String {
+pub(crate) fn refusal(error: &str, error_type: &str) -> String {
     format!("{{\"success\":false,\"error\":{},\"error_type\":\"{error_type}\"}}", json!(error))
+}
+
+/// Waits for the controller if a call of this name may be for it. Returns a refusal if it is still unknown whose tool
+/// it is.
+async fn await_owner(
+    network: Network,
+    settings: &Settings,
+    controller: &Controller,
+    name: &str,
+) -> Result<Option<String>, NoAnswer> {
+    let listed = names(network, settings).await?;
+    let own = own_names(&listed).find(|own| *own == name);
+    // The names are listed as models see them, without dots.
+    if listed.contains(&name.replace('.', "_")) || own.is_some() && controller.was_ready.get() {
+        return Ok(None);
+    }
+    // If the controller is not ready in time, the hub answers with an error.
+    let state = controller.wait().await;
+    Ok(own.filter(|_| state == ControllerState::Starting).map(|own| {
+        let error = format!(
+            "The controller is still starting and has not listed its tools: '{own}' may be one of them. Nothing was done. \
+             The hub's own tool has its prefix before that name"
+        );
+        refusal(&error, "unavailable")
+    }))
 }
 
 /// Whether there is a tool of that name now.
 async fn is_offered(network: Network, settings: &Settings, name: &str) -> Result<bool, NoAnswer> {
     let listed = names(network, settings).await?;
+    // The names are listed as models see them, without dots.
+    let name = &name.replace('.', "_");
     Ok(listed.iter().any(|known| known == name) || own_names(&listed).any(|own| own == name))
 }
 

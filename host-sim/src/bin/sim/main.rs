@@ -1,6 +1,9 @@
 //! `cargo sim`: the whole hub in one process, and a prompt to talk to it.
 
+mod approval;
 mod complete;
+mod controller;
+mod history;
 mod input;
 mod line;
 mod prompt;
@@ -29,6 +32,8 @@ use host_sim::zwave::Home;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
+
+use crate::controller::Controller;
 
 /// For the broker to remove the retained messages of a hub for one question.
 const REMOVE_WITHIN: Duration = Duration::from_secs(3);
@@ -102,6 +107,7 @@ async fn run(
         Spec::Sim => link::to_home(&home),
         other => link::open(other),
     };
+    let controller = Controller::new(&network, settings, &options.link, line.0.far_end());
     let wifi = Wifi::default();
     let (port, _nobody) = console::pair();
     let port = match &options.console {
@@ -136,8 +142,11 @@ async fn run(
         }
         code = async {
             match &options.once {
-                Some(text) => prompt::once(network.clone(), settings, options, text).await,
-                None => prompt::talk(network.clone(), settings, options, &home).await,
+                Some(text) => prompt::once(network.clone(), settings, options, &controller, text).await,
+                None => tokio::select! {
+                    code = prompt::talk(network.clone(), settings, options, &controller, &home) => code,
+                    never = controller.tell_start() => never,
+                },
             }
         } => code,
         _ = interrupt.recv() => 0,

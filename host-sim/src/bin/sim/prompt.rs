@@ -2,9 +2,8 @@
 
 use std::io::{IsTerminal, Write as _};
 use std::pin::pin;
-use std::time::Duration;
 
-use host_sim::caller::{ask, wait_for_controller, watch};
+use host_sim::caller::watch;
 use host_sim::hub::Settings;
 use host_sim::link::Spec;
 use host_sim::network::{BrokerUrl, Network};
@@ -12,11 +11,14 @@ use host_sim::options::Llm;
 use host_sim::options::sim::Options;
 use host_sim::zwave::Home;
 use hub_core::chat::prompts::PROMPTS;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::runtime::Handle;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+use crate::approval::{Answer, Approval, TOO_LATE};
 use crate::complete::Names;
-use crate::input::{Input, Typed};
+use crate::controller::Controller;
+use crate::input::{Input, Typed, show_while_editing};
 use crate::line;
 use crate::wrap::for_terminal;
 
@@ -25,14 +27,40 @@ const COMMANDS: [&str; 6] = ["help", "tools", "quit", "exit", "unplug", "plug"];
 
 /// Prints a line on stdout. Whoever reads it may have left, as `head` does.
 fn print(text: &str) {
-    let _ = writeln!(std::io::stdout(), "{text}");
+    if !show_while_editing(&format!("{text}\n")) {
+        let _ = writeln!(std::io::stdout(), "{text}");
+    }
+}
+
+/// Tells the person something, on stderr.
+pub(crate) fn tell(text: &str) {
+    if !show_while_editing(&format!("{text}\n")) {
+        eprintln!("{text}");
+    }
 }
 
 /// One question: the reply on stdout. Returns the exit status.
-pub(crate) async fn once(network: Network, settings: &Settings, options: &Options, text: &str) -> i32 {
-    // The question may be for the controller. One that is not there within this time is not waited for.
-    let _ = wait_for_controller(network.clone(), settings, line::CONTROLLER_PATIENCE).await;
-    match line::say(network, settings, options, text).await {
+pub(crate) async fn once(
+    network: Network,
+    settings: &Settings,
+    options: &Options,
+    controller: &Controller,
+    text: &str,
+) -> i32 {
+    // The question may need the controller.
+    controller.wait_aloud().await;
+    let reply = tokio::select! {
+        biased;
+        what = unapprovable(network.clone(), settings, options) => Ok(line::refusal(
+            &format!(
+                "Nobody can approve with --once: {what}. Run `cargo sim` and answer at its prompt, or use --broker and \
+                 --hub-id, and another client to approve"
+            ),
+            "denied",
+        )),
+        reply = line::say(network.clone(), settings, options, controller, text) => reply,
+    };
+    match reply {
         Ok(reply) => {
             print(&reply);
             show_example(&reply);
@@ -47,11 +75,45 @@ pub(crate) async fn once(network: Network, settings: &Settings, options: &Option
     }
 }
 
+/// Waits until something needs approval that nobody can give, and returns what it is. Others can give it at a broker of
+/// theirs, if they know the hub's name; the person is told then.
+async fn unapprovable(network: Network, settings: &Settings, options: &Options) -> String {
+    let can_others = options.broker.is_some() && !options.is_temporary;
+    let (sender, mut approvals) = unbounded_channel();
+    let watching = watch(network, settings, "approval/+", |approval| drop(sender.send(approval.to_vec())));
+    let deciding = async {
+        while let Some(approval) = approvals.recv().await {
+            let Some(approval) = Approval::read(&approval).filter(Approval::is_waiting) else { continue };
+            let seconds = approval.seconds_left();
+            match approval {
+                Approval { is_ours: false, is_direct: false, .. } => {}
+                Approval { what, .. } if can_others => {
+                    eprintln!("sim: another client must allow this within {seconds} s: {what}");
+                }
+                Approval { what, .. } => return what,
+            }
+        }
+        std::future::pending().await
+    };
+    tokio::select! {
+        biased;
+        what = deciding => what,
+        _ = watching => std::future::pending().await,
+    }
+}
+
 /// Talks with the person until they quit. Returns the exit status.
-pub(crate) async fn talk(network: Network, settings: &Settings, options: &Options, home: &Home) -> i32 {
+pub(crate) async fn talk(
+    network: Network,
+    settings: &Settings,
+    options: &Options,
+    controller: &Controller,
+    home: &Home,
+) -> i32 {
     let id = &settings.hub_id;
     let BrokerUrl { host, port, login, is_tls, .. } = &settings.broker;
-    let login = login.as_ref().map(|(user, _)| format!(" -u {user} -P PASSWORD")).unwrap_or_default();
+    // The password belongs into a file: everybody on the machine can read a command line.
+    let login = login.as_ref().map(|(user, _)| format!(" -u {user}")).unwrap_or_default();
     let ca = if *is_tls { " --cafile FILE" } else { "" };
     let address = format!("-V 5 -h {host} -p {port}{ca}{login}");
     eprintln!(
@@ -87,6 +149,7 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
         runtime: Handle::current(),
     };
     let mut input = Input::open(names, options.state.as_deref());
+    let mut is_over = false;
     loop {
         let line = match input.line().await {
             Ok(Typed::Line(line)) => line,
@@ -104,6 +167,11 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
             }
         };
         let text = line.trim();
+        if std::mem::take(&mut is_over) && Answer::read(text).is_some() {
+            tell(TOO_LATE);
+            continue;
+        }
+        input.record(line.trim_end());
         match text.to_lowercase().as_str() {
             "" => {}
             "quit" | "exit" => return 0,
@@ -127,8 +195,10 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
                 Err(error) => eprintln!("sim: {error}"),
             },
             _ => {
-                let saying = line::say(network.clone(), settings, options, text);
-                match with_progress(network.clone(), settings, &mut input, saying).await {
+                let saying = line::say(network.clone(), settings, options, controller, text);
+                let answered = with_progress(network.clone(), settings, &mut input, saying).await;
+                is_over = answered.is_over;
+                match answered.reply {
                     Ok(reply) => {
                         match std::io::stdout().is_terminal() {
                             true => print(&for_terminal(&words(&reply))),
@@ -136,7 +206,7 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
                         }
                         show_example(&reply);
                     }
-                    Err(error) => eprintln!("sim: {error}"),
+                    Err(error) => tell(&format!("sim: {error}")),
                 }
             }
         }
@@ -146,19 +216,26 @@ pub(crate) async fn talk(network: Network, settings: &Settings, options: &Option
 /// What to type instead, on stderr.
 fn show_example(reply: &str) {
     if let Some(line) = line::example(reply) {
-        eprintln!("  for example: {line}");
+        tell(&format!("  for example: {line}"));
     }
 }
 
-/// Waits for an answer, and meanwhile shows on stderr what the hub does for it. If the hub asks for approval, the person
+/// What came of a question.
+struct Answered<T> {
+    reply: T,
+    /// Whether an approval has ended without an answer from here, so that the next line may be one that comes too late.
+    is_over: bool,
+}
+
+/// Waits for a reply, and meanwhile shows on stderr what the hub does for it. If the hub asks for approval, the person
 /// decides.
 async fn with_progress<T>(
     network: Network,
     settings: &Settings,
     input: &mut Input,
-    answer: impl Future<Output = T>,
-) -> T {
-    let (sender, mut approvals) = tokio::sync::mpsc::unbounded_channel();
+    reply: impl Future<Output = T>,
+) -> Answered<T> {
+    let (sender, approvals) = unbounded_channel();
     let showing = async {
         let see = |event: &[u8]| show_progress(event);
         let ask = |approval: &[u8]| drop(sender.send(approval.to_vec()));
@@ -166,62 +243,95 @@ async fn with_progress<T>(
             watch(network.clone(), settings, "event/chat", see),
             watch(network.clone(), settings, "approval/+", ask),
         );
-        // There is an answer all the same.
+        // There is a reply all the same.
         std::future::pending::<()>().await
-    };
-    let answered = async {
-        let mut answer = pin!(answer);
-        loop {
-            let approval = tokio::select! {
-                biased;
-                answer = &mut answer => return answer,
-                Some(approval) = approvals.recv() => approval,
-            };
-            let Some((id, what)) = waiting(&approval) else { continue };
-            eprintln!("  The model wants to {what}. Allow it? yes or no");
-            // A line that is begun is typed to its end, whether the hub still waits for it or not.
-            let (mut typed, mut early) = (pin!(input.line()), None);
-            let typed = loop {
-                tokio::select! {
-                    typed = &mut typed => break typed,
-                    answer = &mut answer, if early.is_none() => early = Some(answer),
-                }
-            };
-            let allow = matches!(typed, Ok(Typed::Line(line)) if is_yes(&line));
-            let decision = json!({ "id": id, "allow": allow }).to_string();
-            let reply = ask(network.clone(), settings, "approve", decision.as_bytes(), DECIDING).await;
-            let is_taken = reply.is_ok_and(|reply| words_of(&reply)["success"] == true);
-            if !is_taken || early.is_some() {
-                eprintln!("  That came too late.");
-            }
-            if let Some(answer) = early {
-                return answer;
-            }
-        }
     };
     tokio::select! {
         biased;
-        answer = answered => answer,
+        answered = with_approvals(network.clone(), settings, input, approvals, reply) => answered,
         () = showing => unreachable!("it never ends"),
     }
 }
 
-/// How long the hub may take to hear what a person decided.
-const DECIDING: Duration = Duration::from_secs(5);
-
-/// The number of an action that waits for approval in this conversation, and what it is.
-fn waiting(approval: &[u8]) -> Option<(u64, String)> {
-    let approval: Value = serde_json::from_slice(approval).ok()?;
-    let is_ours = approval["state"] == "waiting" && approval["conversation"] == "default";
-    is_ours.then(|| Some((approval["id"].as_u64()?, approval["what"].as_str()?.to_owned())))?
-}
-
-fn words_of(reply: &[u8]) -> Value {
-    serde_json::from_slice(reply).unwrap_or_default()
-}
-
-fn is_yes(line: &str) -> bool {
-    ["y", "yes", "allow", "ok"].contains(&line.trim().to_lowercase().as_str())
+/// Waits for a reply, and meanwhile has the person decide about approvals. A line that is begun when the approval ends stays
+/// in `input`.
+async fn with_approvals<T>(
+    network: Network,
+    settings: &Settings,
+    input: &mut Input,
+    mut approvals: UnboundedReceiver<Vec<u8>>,
+    reply: impl Future<Output = T>,
+) -> Answered<T> {
+    let mut reply = pin!(reply);
+    let mut pending: Option<Approval> = None;
+    // Whether a PIN was given for it, which the hub has judged.
+    let mut has_pin = false;
+    let (mut is_over, mut can_read) = (false, true);
+    loop {
+        tokio::select! {
+            biased;
+            Some(payload) = approvals.recv() => {
+                let Some(approval) = Approval::read(&payload) else { continue };
+                match &pending {
+                    None if approval.is_waiting() && (approval.is_ours || approval.is_direct) => {
+                        tell(&format!("  {}", approval.question()));
+                        (pending, has_pin, is_over) = (Some(approval), false, false);
+                    }
+                    Some(known) if known.id == approval.id && !approval.is_waiting() => {
+                        is_over = !(has_pin && approval.state == "allowed");
+                        if is_over {
+                            tell(&format!("  {}", known.ending(&approval.state)));
+                        }
+                        pending = None;
+                    }
+                    _ => {}
+                }
+            }
+            reply = &mut reply => {
+                if let Some(approval) = pending.filter(|approval| approval.seconds_left() == 0) {
+                    tell(&format!("  {}", approval.ending("expired")));
+                    is_over = true;
+                }
+                return Answered { reply, is_over };
+            }
+            typed = input.line(), if can_read && pending.is_some() => {
+                let Some(approval) = &pending else { continue };
+                let line = match typed {
+                    Ok(Typed::Line(line)) => line,
+                    Ok(Typed::End { by_person: true }) => "no".to_owned(),
+                    Ok(Typed::End { by_person: false }) | Err(_) => {
+                        tell("  No more input; another client can still allow it.");
+                        can_read = false;
+                        continue;
+                    }
+                };
+                // Where a person types, Enter alone is the default.
+                let is_default = input.is_terminal() && line.trim().is_empty();
+                match Answer::to(approval, &line).or(is_default.then_some(Answer::No)) {
+                    Some(answer) => {
+                        if let Some(words) = answer.give(approval, &line, network.clone(), settings).await {
+                            tell(&format!("  {words}"));
+                        }
+                        match answer {
+                            Answer::Pin => has_pin = true,
+                            Answer::Yes | Answer::No => pending = None,
+                        }
+                    }
+                    None if input.is_terminal() => {
+                        let or_pin = if approval.is_direct { "" } else { ", or type the PIN" };
+                        tell(&format!("  Please answer y or n{or_pin}."));
+                        tell(&format!("  {}", approval.question()));
+                    }
+                    None if line.trim().is_empty() => {}
+                    None => {
+                        tell("  The next line is no answer; it waits until this is decided.");
+                        input.put_back(line);
+                        can_read = false;
+                    }
+                }
+            }
+        }
+    }
 }
 
 fn show_progress(event: &[u8]) {
@@ -231,8 +341,8 @@ fn show_progress(event: &[u8]) {
         return;
     }
     match (event["state"].as_str(), event["tool"].as_str()) {
-        (Some("waiting"), _) => eprintln!("  ... waiting for the model"),
-        (Some("calling"), Some(tool)) => eprintln!("  ... calling {tool}"),
+        (Some("waiting"), _) => tell("  ... waiting for the model"),
+        (Some("calling"), Some(tool)) => tell(&format!("  ... calling {tool}")),
         _ => {}
     }
 }
@@ -274,6 +384,7 @@ fn help(options: &Options) -> String {
     help.push_str(
         "  help               this list\n  \
            quit, exit         ends it, as Ctrl-C and Ctrl-D do\n\
+         If the model needs approval, answer y or n, or type the PIN. Other lines from a pipe wait until it is decided.\n\
          At a terminal, arrow keys edit the line and bring former ones back, and Tab completes a name.",
     );
     help

@@ -1,5 +1,7 @@
 //! Every limit, reached.
 
+use std::time::Duration;
+
 use mqtt5_protocol::packet::pingreq::PingReqPacket;
 use mqtt5_protocol::packet::publish::PublishPacket;
 use mqtt5_protocol::packet::suback::SubAckReasonCode;
@@ -7,7 +9,7 @@ use mqtt5_protocol::packet::subscribe::SubscribePacket;
 use mqtt5_protocol::{Packet, QoS, ReasonCode};
 use support::log::{log_of, log_to_memory};
 
-use super::super::{Limits, Output};
+use super::super::{Access, Limits, Login, Output};
 use super::{Bench, client, returning};
 
 /// What the broker has logged, and forgets it.
@@ -59,17 +61,64 @@ fn one_connection_of_nobody_too_many_is_not_opened() {
 }
 
 #[test]
-fn one_session_too_many_is_refused_and_those_there_stay() {
+fn one_session_too_many_is_refused_while_all_clients_are_connected() {
     log_to_memory();
     let mut bench = Bench::with(Limits { sessions: 2, ..Limits::default() });
-    let id = bench.connect(returning("a", 60));
-    bench.broker.closed(bench.now, id);
+    bench.connect(returning("a", 60));
     bench.connect(client("b"));
     let id = bench.open();
     assert_eq!(bench.ask_to_connect(id, client("c")).reason_code, ReasonCode::QuotaExceeded);
-    assert!(logged()[0].contains("'c' is refused: 2 sessions are kept"));
+    assert!(logged()[0].contains("'c' is refused: 2 sessions are in use"));
+}
+
+#[test]
+fn absent_clients_keep_no_place_from_others() {
+    log_to_memory();
+    let mut bench = Bench::with(Limits { sessions: 4, ..Limits::default() });
+    let login = |user: &str| Login { user: user.into(), password: "x".into() };
+    bench.broker.access = Access::Logins(["kitchen", "porch"].map(login).into());
+    let leaves = |bench: &mut Bench, name: &str, user: &str| {
+        let id = bench.connect(returning(name, 3600).with_credentials(user, "x"));
+        bench.broker.closed(bench.now, id);
+        bench.now += Duration::from_secs(1);
+    };
+    // The hub left first, but the other user has more sessions: its oldest goes.
+    for (name, user) in [("hub", "kitchen"), ("m1", "porch"), ("m2", "porch"), ("m3", "porch")] {
+        leaves(&mut bench, name, user);
+    }
+    for number in 4..20 {
+        leaves(&mut bench, &format!("m{number}"), "porch");
+    }
+    assert!(logged()[0].contains("the session of 'm1', who is away, ends early to make room for 'm4'"));
     let id = bench.open();
-    assert!(bench.ask_to_connect(id, returning("a", 60)).session_present);
+    let new = client("new").with_credentials("porch", "x");
+    assert_eq!(bench.ask_to_connect(id, new).reason_code, ReasonCode::Success);
+    let id = bench.open();
+    let hub = returning("hub", 60).with_credentials("kitchen", "x");
+    assert!(bench.ask_to_connect(id, hub).session_present);
+    assert_eq!(bench.broker.sessions.len(), 4);
+}
+
+/// Whoever gives another user name each time must not look like many, each with fewer sessions than the hub.
+#[test]
+fn without_logins_user_names_count_for_nothing() {
+    log_to_memory();
+    let mut bench = Bench::with(Limits { sessions: 4, ..Limits::default() });
+    let leaves = |bench: &mut Bench, name: &str, user: &str| {
+        let id = bench.connect(returning(name, 3600).with_credentials(user, "x"));
+        bench.broker.closed(bench.now, id);
+        bench.now += Duration::from_secs(1);
+    };
+    for (name, user) in [("m1", "u1"), ("m2", "u2"), ("hub1", "home"), ("hub2", "home")] {
+        leaves(&mut bench, name, user);
+    }
+    for number in 3..5 {
+        leaves(&mut bench, &format!("m{number}"), &format!("u{number}"));
+    }
+    for name in ["hub1", "hub2"] {
+        let id = bench.open();
+        assert!(bench.ask_to_connect(id, returning(name, 60)).session_present, "{name}");
+    }
 }
 
 #[test]

@@ -23,7 +23,7 @@ use tokio::task::JoinHandle;
 
 use self::node::NodeStatus;
 use self::state::Shared;
-use super::controller::{Bounds, Change, Controller, Outcome, Pending};
+use super::controller::{Bounds, Change, CommandError, Controller, Outcome, Pending};
 use super::device::{Command, NodeId};
 use super::faults::Faults;
 use super::gateway::Gateway;
@@ -32,9 +32,6 @@ use super::snapshot::Snapshot;
 
 /// Questions on their way to the session.
 const QUESTIONS: usize = 64;
-
-/// How long a call waits for the first connection.
-const BEGINNING: Duration = Duration::from_secs(3);
 
 /// How long a node that does not sleep may take to answer a ping.
 const PING: Duration = Duration::from_secs(20);
@@ -84,14 +81,12 @@ impl Controller for Network {
         self.shared.ready()
     }
 
-    fn begun(&self) -> Pending<'_, Result<(), String>> {
-        Box::pin(async {
-            let until = tokio::time::Instant::now() + BEGINNING;
-            while self.shared.is_beginning() && tokio::time::Instant::now() < until {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-            self.shared.ready()
-        })
+    fn complete(&self) -> Result<(), String> {
+        self.shared.complete()
+    }
+
+    fn confirm<'a>(&'a self, id: &'a str) -> Pending<'a, ()> {
+        Box::pin(deliver::confirm(&self.shared, id))
     }
 
     fn devices(&self) -> Vec<Snapshot> {
@@ -102,7 +97,11 @@ impl Controller for Network {
         Box::pin(std::future::ready(()))
     }
 
-    fn command<'a>(&'a self, device: &'a Snapshot, command: Command) -> Pending<'a, Result<Outcome, String>> {
+    fn command<'a>(
+        &'a self,
+        device: &'a Snapshot,
+        command: Command,
+    ) -> Pending<'a, Result<Outcome, CommandError>> {
         Box::pin(deliver::deliver(&self.shared, device, command))
     }
 

@@ -1,6 +1,6 @@
 //! A node of a real network, as a Z-Wave JS server tells of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -91,15 +91,22 @@ pub(super) struct Entry {
 pub(super) struct Node {
     pub(super) id: NodeId,
     pub(super) status: NodeStatus,
-    /// Whether the server knows all about it.
-    pub(super) is_ready: bool,
+    /// Whether the server has interviewed the node, now or in an earlier run, and reports its values. A server that
+    /// starts reports no values of a node before it has reached it.
+    pub(super) is_interviewed: bool,
+    /// Whether the server has given up asking.
+    pub(super) has_failed_interview: bool,
     pub(super) is_controller: bool,
     pub(super) name: String,
     pub(super) location: String,
     /// The name of the product.
     pub(super) label: String,
+    /// Whether the product's own description is for windows only. A sensor for doors or windows fits either.
+    pub(super) is_for_windows: bool,
     /// Generic and specific device class.
     pub(super) device_class: (u64, u64),
+    /// The endpoints that the server tells of. Until the node has been interviewed, some may be missing.
+    pub(super) endpoints: BTreeSet<u16>,
     /// What the maker calls the endpoints.
     pub(super) endpoint_labels: BTreeMap<u16, String>,
     pub(super) values: BTreeMap<Key, Entry>,
@@ -112,23 +119,30 @@ impl Node {
     pub(super) fn parse(state: &Value) -> Option<Self> {
         let id = NodeId::try_from(state["nodeId"].as_u64()?).ok()?;
         let label = [&state["label"], &state["deviceConfig"]["label"]];
+        let product = label.into_iter().chain([&state["deviceConfig"]["description"]]);
+        let words = product.map(|words| text(words).to_lowercase()).collect::<Vec<_>>().join(" ");
         let class = |level: &str| state["deviceClass"][level]["key"].as_u64().unwrap_or_default();
         let endpoints = state["endpoints"].as_array().map_or(&[][..], Vec::as_slice);
-        let labels = endpoints.iter().take(ENDPOINTS.into()).filter_map(|endpoint| {
+        let endpoints = endpoints.iter().take(ENDPOINTS.into()).filter_map(|endpoint| {
             let index = u16::try_from(endpoint["index"].as_u64()?).ok()?;
-            let label = text(&endpoint["endpointLabel"]);
-            (!label.is_empty()).then_some((index, label))
+            (index <= ENDPOINTS).then(|| (index, text(&endpoint["endpointLabel"])))
         });
+        let mut labels: BTreeMap<u16, String> = endpoints.collect();
+        let endpoints = labels.keys().copied().collect();
+        labels.retain(|_, label| !label.is_empty());
         let mut node = Self {
             id,
             status: status(state["status"].as_u64()),
-            is_ready: state["ready"] == true,
+            is_interviewed: state["ready"] == true,
+            has_failed_interview: false,
             is_controller: state["isControllerNode"] == true,
             name: text(&state["name"]),
             location: text(&state["location"]),
             label: label.map(text).into_iter().find(|label| !label.is_empty()).unwrap_or_default(),
+            is_for_windows: words.contains("window") && !words.contains("door"),
             device_class: (class("generic"), class("specific")),
-            endpoint_labels: labels.collect(),
+            endpoints,
+            endpoint_labels: labels,
             values: BTreeMap::new(),
             pressed: BTreeMap::new(),
         };
@@ -138,6 +152,7 @@ impl Node {
                 node.set(key, &value["value"]);
             }
         }
+        node.is_interviewed |= state["interviewStage"] == "Complete" && !node.values.is_empty();
         Some(node)
     }
 
@@ -173,6 +188,12 @@ impl Node {
                 }
             }
             "value notification" => self.notify(arguments),
+            "interview started" => {
+                self.is_interviewed = false;
+                self.has_failed_interview = false;
+            }
+            "interview completed" => self.is_interviewed = true,
+            "interview failed" => self.has_failed_interview = true,
             "sleep" => self.status = NodeStatus::Asleep,
             "dead" => self.status = NodeStatus::Dead,
             "wake up" | "alive" => self.status = NodeStatus::Awake,
@@ -189,6 +210,11 @@ impl Node {
             let buttons = self.pressed.entry(key.endpoint).or_default();
             *buttons = buttons.pressed(button, press);
         }
+    }
+
+    /// Whether nothing more is learned about it soon: it was asked for everything, or cannot be asked now.
+    pub(super) fn is_settled(&self) -> bool {
+        self.is_interviewed || self.has_failed_interview || self.status != NodeStatus::Awake
     }
 
     fn entry(&mut self, key: Key) -> Option<&mut Entry> {

@@ -31,6 +31,9 @@ const DUMP: Duration = Duration::from_secs(60);
 const PING: Duration = Duration::from_secs(15);
 const SILENCE: Duration = Duration::from_secs(40);
 
+/// How often it is checked whether the list of devices is complete.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// Before the next try: first, and at most.
 const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
@@ -43,6 +46,15 @@ pub(super) struct Question {
     /// The command without its number.
     pub(super) command: Value,
     pub(super) answer: oneshot::Sender<Result<Value, Failure>>,
+    /// The session that it is meant for. In a later one it is not sent any more.
+    pub(super) session: u64,
+}
+
+impl Question {
+    /// Tells who asked that it was not sent.
+    fn refuse(self, words: &str) {
+        let _ = self.answer.send(Err(Failure::unsent(words.into())));
+    }
 }
 
 /// Why the server did not do as it was asked.
@@ -54,6 +66,22 @@ pub(super) struct Failure {
     pub(super) zwave: Option<u64>,
     /// For people.
     pub(super) words: String,
+}
+
+impl Failure {
+    /// The server never got the command.
+    pub(super) fn unsent(words: String) -> Self {
+        Self { code: "unsent".into(), zwave: None, words }
+    }
+
+    /// The server got the command, and is gone before it answered.
+    pub(super) fn lost(words: String) -> Self {
+        Self { code: "lost".into(), zwave: None, words }
+    }
+
+    pub(super) fn is_unsent(&self) -> bool {
+        self.code == "unsent"
+    }
 }
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
@@ -74,8 +102,10 @@ pub(super) async fn run(shared: Arc<Shared>, mut questions: mpsc::Receiver<Quest
         loop {
             tokio::select! {
                 () = sleep_until(until) => break,
-                // Dropped: who asks is told that the server is lost.
-                question = questions.recv() => if question.is_none() { return },
+                question = questions.recv() => match question {
+                    Some(question) => question.refuse("The Z-Wave server is lost"),
+                    None => return,
+                },
             }
         }
     }
@@ -103,11 +133,11 @@ async fn session(
         json!({ "command": "initialize", "schemaVersion": schema, "additionalUserAgentComponents": agent });
     ask(&mut socket, "hello", initialize, HANDSHAKE).await?;
     let listening = ask(&mut socket, "listen", json!({ "command": "start_listening" }), DUMP).await?;
-    let count = shared.begin(&listening["state"]);
+    let (session, count) = shared.begin(&listening["state"]);
     let version = greeting["driverVersion"].as_str().unwrap_or("?");
     log::info!("zwave: connected to {}, Z-Wave JS {version}, {count} devices", shared.url);
     *wait = RETRY.0;
-    talk(shared, &mut socket, questions).await
+    talk(shared, session, &mut socket, questions).await
 }
 
 /// The schema to speak with a server that sent this greeting.
@@ -182,12 +212,14 @@ fn next(
 /// Passes questions, answers and events on until the connection is lost.
 async fn talk(
     shared: &Shared,
+    session: u64,
     socket: &mut Socket,
     questions: &mut mpsc::Receiver<Question>,
 ) -> Result<Never, String> {
     let mut waiting: BTreeMap<u64, oneshot::Sender<Result<Value, Failure>>> = BTreeMap::new();
     let mut last_id: u64 = 0;
     let mut pings = interval(PING);
+    let mut looks = interval(LOOK);
     let mut heard = Instant::now();
     loop {
         tokio::select! {
@@ -208,18 +240,26 @@ async fn talk(
                 }
             }
             question = questions.recv() => {
-                let Some(Question { mut command, answer }) = question else {
+                let Some(question) = question else {
                     return Err("nobody uses it any more".into());
                 };
-                waiting.retain(|_, answer| !answer.is_closed());
-                if waiting.len() >= WAITING {
+                if question.session != session {
+                    question.refuse("The Z-Wave server was lost in the meantime");
                     continue;
                 }
+                waiting.retain(|_, answer| !answer.is_closed());
+                if waiting.len() >= WAITING {
+                    question.refuse("Too many commands wait for an answer");
+                    continue;
+                }
+                let Question { mut command, answer, .. } = question;
                 last_id += 1;
                 command["messageId"] = last_id.to_string().into();
                 waiting.insert(last_id, answer);
                 socket.send(Message::text(command.to_string())).await.map_err(|error| error.to_string())?;
             }
+            // Interviews may end without an event.
+            _ = looks.tick() => shared.settle(),
             _ = pings.tick() => {
                 if heard.elapsed() > SILENCE {
                     return Err("it does not answer any more".into());
@@ -237,6 +277,8 @@ fn failure(answer: &Value) -> Option<Failure> {
     }
     let text = |name: &str| answer[name].as_str().filter(|text| !text.is_empty());
     let words = text("zwaveErrorMessage").or_else(|| text("message")).or_else(|| text("errorCode"));
+    // Some errors come with the lines of a stack.
+    let words = words.and_then(|words| words.lines().next());
     Some(Failure {
         code: text("errorCode").unwrap_or_default().chars().take(64).collect(),
         zwave: answer["zwaveErrorCode"].as_u64(),

@@ -1,13 +1,23 @@
-//! Nodes that no story has, and nodes that are no nodes.
+//! Nodes that no story has, nodes that are no nodes, and commands that take long.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
 
+use super::super::controller::{CommandError, Outcome};
 use super::super::device::Command;
+use super::super::plans::Plans;
 use super::super::resource;
 use super::super::snapshot::Snapshot;
+use super::deliver::deliver;
 use super::node::Node;
-use super::view::snapshots;
-use super::write::{Write, writes};
+use super::session::Question;
+use super::state::Shared;
+use super::view::{known, snapshots};
+use super::write::{Expected, Write, writes};
 use crate::random::Random;
 
 const RECORDED: &str = include_str!("../tests/recorded.jsonl");
@@ -37,7 +47,7 @@ fn the_device(node: &Node) -> Snapshot {
 fn wrote(node: &Node, command: Command) -> (Value, Value) {
     let planned: Vec<Write> = writes(node, &the_device(node), command).expect("a write");
     assert_eq!(planned.len(), 1);
-    (planned[0].value_id(planned[0].property), planned[0].value.clone())
+    (planned[0].value_id(), planned[0].value.clone())
 }
 
 #[test]
@@ -107,6 +117,17 @@ fn what_watches_has_a_class() {
     assert_eq!(notification("Home Security", "Cover status", 3), "reporting that somebody opened it");
     let old = node(0x20, 0x01, &[value(48, "Door/Window", Value::Null, json!(true), json!({}))]);
     assert_eq!((the_device(&old).kind(), the_device(&old).words()), ("contact_sensor", "open".into()));
+    let class = |product: Value| {
+        let mut state = json!({ "nodeId": 5, "status": 4, "ready": true, "endpoints": [{ "index": 0 }] });
+        state["deviceConfig"] = product;
+        state["values"] = json!([value(113, "Access Control", json!("Door state"), json!(22), json!({}))]);
+        let node = Node::parse(&state).expect("a node");
+        assert_eq!((the_device(&node).kind(), the_device(&node).words()), ("contact_sensor", "open".into()));
+        the_device(&node).state()["class"].clone()
+    };
+    assert_eq!(class(json!({ "label": "WH-1", "description": "Window Handle" })), "window");
+    assert_eq!(class(json!({ "label": "ZWA008", "description": "Door/Window Sensor 7" })), "contact");
+    assert_eq!(class(json!({ "label": "DWS-1" })), "contact");
     let silent = node(0x10, 0x01, &[value(37, "currentValue", Value::Null, Value::Null, json!({}))]);
     assert_eq!(the_device(&silent).words(), "not telling how it stands");
     assert!(writes(&silent, &the_device(&silent), Command::Toggle).is_err());
@@ -144,7 +165,7 @@ fn buttons_are_a_device_or_a_part_of_one() {
         pressed(&mut remote, "002", json!(attribute));
         assert_eq!(state(&remote), json!({ "button": 2, "press": word, "presses": attribute + 1 }));
     }
-    let text = resource::device(&the_device(&remote), &[], &[]);
+    let text = resource::device(&the_device(&remote), &[], &Plans::default());
     assert!(text.contains(r#""kind":"button""#) && text.contains(r#""buttons":2"#), "{text}");
     // What no button sends changes nothing.
     let before = remote.clone();
@@ -156,7 +177,9 @@ fn buttons_are_a_device_or_a_part_of_one() {
     let mut told_anew = node(0x18, 0x01, &[scene("001")]).after(Some(&remote));
     pressed(&mut told_anew, "001", json!(0));
     assert_eq!(state(&told_anew), json!({ "button": 1, "press": "single", "presses": 8 }));
-    assert!(resource::device(&the_device(&node(0x18, 0x01, &[slow])), &[], &[]).contains("button"));
+    assert!(
+        resource::device(&the_device(&node(0x18, 0x01, &[slow])), &[], &Plans::default()).contains("button")
+    );
 
     let dimmed = value(38, "currentValue", Value::Null, json!(40), json!({}));
     let mut dimmer = node(0x11, 0x01, &[dimmed, scene("001"), scene("002")]);
@@ -168,6 +191,105 @@ fn buttons_are_a_device_or_a_part_of_one() {
     let expected = json!({ "on": true, "level": 40, "button": 1, "press": "double", "presses": 1 });
     assert_eq!(state(&dimmer), expected);
     assert!(the_device(&dimmer).status.takes(Command::Level(9)).is_ok());
+}
+
+#[test]
+fn a_node_that_was_never_interviewed_is_all_its_endpoints_and_none_can_be_driven() {
+    let strip = |endpoints: Value| {
+        let on = value(37, "currentValue", Value::Null, json!(true), json!({}));
+        let told = json!({ "nodeId": 10, "status": 1, "ready": false, "name": "Strip", "endpoints": endpoints, "values": [on] });
+        known(&Node::parse(&told).expect("a node"), &[])
+    };
+    let devices = strip(
+        json!([{ "index": 0 }, { "index": 1 }, { "index": 2, "endpointLabel": "Lamp" }, { "index": 9000 }]),
+    );
+    let names: Vec<_> = devices.iter().map(|device| (device.id.as_str(), device.name.as_str())).collect();
+    assert_eq!(names, [("10-0", "Strip"), ("10-1", "Strip 1"), ("10-2", "Strip Lamp")]);
+    assert!(devices.iter().all(|device| device.status.takes(Command::Power(true)).is_err()));
+    assert_eq!(strip(json!([])).len(), 1);
+}
+
+/// The node as Z-Wave JS describes it in the first second after a restart.
+#[test]
+fn node_keeps_its_devices_until_a_starting_server_has_reached_it() {
+    let strip = |is_ready: bool, values: Value| {
+        let endpoints = json!([{ "index": 0 }, { "index": 1 }, { "index": 2 }]);
+        let told = json!({ "nodeId": 10, "status": 0, "ready": is_ready, "interviewStage": "Complete", "name": "Strip",
+            "endpoints": endpoints, "values": values });
+        Node::parse(&told).expect("a node")
+    };
+    let on = |endpoint: u16| {
+        let mut on = value(37, "currentValue", Value::Null, json!(true), json!({}));
+        on["endpoint"] = endpoint.into();
+        on
+    };
+    let before = known(&strip(true, json!([on(1), on(2)])), &[]);
+    let ids = |devices: &[Snapshot]| devices.iter().map(|device| device.id.clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&before), ["10-1", "10-2"]);
+    let starting = strip(false, json!([]));
+    assert_eq!(known(&starting, &before), before);
+    assert!(!starting.is_settled(), "the list would not be complete");
+    // A node that has been dead since the start also stays what it was.
+    assert_eq!(ids(&known(&strip(false, json!([on(1), on(2)])), &[])), ["10-1", "10-2"]);
+}
+
+#[test]
+fn a_dimmer_at_its_darkest_has_done_its_best() {
+    let light = |target: u8, level: i64| {
+        let expected = Expected::Level(target);
+        (expected.is_met(&json!(level)), expected.is_best(&json!(level)))
+    };
+    assert_eq!(light(1, 10), (false, true), "it can be no darker");
+    assert_eq!((light(5, 20), light(5, 21)), ((false, true), (false, false)), "20 is the brightest darkest");
+    assert_eq!(
+        (light(50, 20), light(15, 10)),
+        ((false, false), (false, false)),
+        "it is darker than it was told"
+    );
+    assert_eq!(light(0, 10), (false, false), "it is told to be off, and is on");
+    assert_eq!(light(10, 0), (false, false), "it is told to be on, and is off");
+    assert_eq!((light(98, 99), light(99, 98), light(1, 0)), ((true, true), (true, true), (false, false)));
+}
+
+/// Dims a light that was off to `target`. It acknowledges, and tells `level` when it has ramped for 12 seconds; until then it
+/// tells that it is off. Returns what became of it, and after how many seconds.
+async fn dims(target: u8, level: u8) -> (Result<Outcome, CommandError>, u64) {
+    let (questions, mut asked) = mpsc::channel::<Question>(8);
+    let shared = Arc::new(Shared::new("ws://nowhere".into(), questions));
+    let value = json!({ "commandClass": 38, "endpoint": 0, "property": "currentValue", "value": 0 });
+    shared.begin(&json!({ "controller": { "ownNodeId": 1 }, "nodes": [
+        { "nodeId": 1, "isControllerNode": true, "ready": true },
+        { "nodeId": 5, "status": 4, "ready": true, "label": "Lamp", "values": [value] } ] }));
+    let start = Instant::now();
+    tokio::spawn(async move {
+        let ramp = Duration::from_secs(12);
+        while let Some(Question { command, answer, .. }) = asked.recv().await {
+            // Its radio takes a moment.
+            sleep(Duration::from_millis(50)).await;
+            let now = if start.elapsed() < ramp { 0 } else { level };
+            let _ = answer.send(Ok(match command["command"].as_str() {
+                Some("node.set_value") => json!({ "result": { "status": 254 } }),
+                _ => json!({ "value": now }),
+            }));
+        }
+    });
+    let lamp = shared.devices().remove(0);
+    let outcome = deliver(&shared, &lamp, Command::Level(target)).await;
+    (outcome, start.elapsed().as_secs())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_ramp_that_is_told_at_its_end_is_waited_for() {
+    let (outcome, seconds) = dims(60, 60).await;
+    assert!(matches!(&outcome, Ok(Outcome::Done(lamp)) if lamp.words() == "on at level 60"), "{outcome:?}");
+    assert!((12..=14).contains(&seconds), "{seconds} s");
+    // One that ends elsewhere has not done it, unless it can be no darker.
+    let (outcome, seconds) = dims(60, 30).await;
+    let words = "Lamp took the command, but did not do it: it is on at level 30";
+    assert_eq!(outcome.map(drop), Err(words.to_owned().into()));
+    assert!(seconds <= 22, "{seconds} s");
+    let (outcome, _) = dims(5, 12).await;
+    assert!(matches!(&outcome, Ok(Outcome::Done(lamp)) if lamp.words() == "on at level 12"), "{outcome:?}");
 }
 
 /// The recorded house with parts replaced by others, ten thousand times.
@@ -185,7 +307,7 @@ fn whatever_a_node_is_nothing_breaks_and_every_line_is_short() {
         let Some(node) = Node::parse(&told) else { continue };
         let devices = snapshots(&node);
         for device in &devices {
-            let text = resource::device(device, &devices, &[]);
+            let text = resource::device(device, &devices, &Plans::default());
             assert!(text.len() < 1024, "{text}");
             for command in
                 [Command::Power(true), Command::Toggle, Command::Level(9), Command::Stop, Command::Lock(true)]

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::device::{FULL, Mode};
 use super::super::press::Buttons;
-use super::super::snapshot::{Barrier, Class, Climate, Presence, Reading, Snapshot, Status};
+use super::super::snapshot::{Barrier, Class, Climate, LastCommand, Presence, Reading, Snapshot, Status};
 use super::node::{Entry, Node, NodeStatus, class};
 
 /// Most readings that a device tells: it has to fit into a line.
@@ -18,6 +18,9 @@ const MOTORS: (u64, [u64; 4]) = (0x11, [0x03, 0x05, 0x06, 0x07]);
 /// The device class of sirens, among the binary switches.
 const SIREN: (u64, u64) = (0x10, 0x05);
 
+/// How far from its target a shutter may stop: motors run by time, and end 1 to 3 percent off.
+pub(super) const POSITION_TOLERANCE: u8 = 3;
+
 /// Of the notification "Lock state".
 const JAMMED: i64 = 11;
 
@@ -26,13 +29,48 @@ pub(super) const CLOSING: u64 = 252;
 const STOPPED: u64 = 253;
 pub(super) const OPENING: u64 = 254;
 
-/// The devices of a node, none if it is the controller itself.
+/// The devices of a node as far as it is known; `former` are those that it was before.
+///
+/// As long as the server asks a node what it is, its values are only a part: a lock may look like a switch. Until that has
+/// ended, the node stays what it was, or its endpoints are something unknown that cannot be driven.
+pub(super) fn known(node: &Node, former: &[Snapshot]) -> Vec<Snapshot> {
+    if node.is_interviewed {
+        return snapshots(node);
+    }
+    if former.is_empty() {
+        return unknown(node);
+    }
+    let presence = presence(node.status);
+    former.iter().map(|device| Snapshot { presence, ..device.clone() }).collect()
+}
+
+const fn presence(status: NodeStatus) -> Presence {
+    match status {
+        NodeStatus::Asleep => Presence::Asleep,
+        NodeStatus::Dead => Presence::Dead,
+        NodeStatus::Awake => Presence::Awake,
+    }
+}
+
+/// The endpoints of a node of which nothing else is known yet, none if it is the controller itself.
+fn unknown(node: &Node) -> Vec<Snapshot> {
+    if node.is_controller {
+        return Vec::new();
+    }
+    // Its root is one in any case.
+    let endpoints: BTreeSet<u16> = node.endpoints.iter().copied().chain([0]).collect();
+    let is_one = endpoints.len() == 1;
+    let found = endpoints.into_iter().map(|endpoint| (endpoint, Status::Unknown, Vec::new(), None));
+    found.map(|found| snapshot(node, is_one, found)).collect()
+}
+
+/// The devices of a node by its values, none if it is the controller itself.
 pub(super) fn snapshots(node: &Node) -> Vec<Snapshot> {
     if node.is_controller {
         return Vec::new();
     }
     let used: BTreeSet<u16> = node.values.keys().map(|key| key.endpoint).collect();
-    let mut found: Vec<(u16, Status, Vec<Reading>, Option<Buttons>)> = used
+    let mut found: Vec<Endpoint> = used
         .into_iter()
         .map(|endpoint| {
             let (readings, buttons) = (readings(node, endpoint), buttons(node, endpoint));
@@ -49,7 +87,15 @@ pub(super) fn snapshots(node: &Node) -> Vec<Snapshot> {
         found.push((0, Status::Unknown, Vec::new(), None));
     }
     let is_one = found.len() == 1;
-    let snapshot = |(endpoint, status, readings, buttons)| Snapshot {
+    found.into_iter().map(|found| snapshot(node, is_one, found)).collect()
+}
+
+/// An endpoint, what it is, what it measures, and its buttons.
+type Endpoint = (u16, Status, Vec<Reading>, Option<Buttons>);
+
+/// The device that an endpoint is; `is_one` if it is the only one of its node.
+fn snapshot(node: &Node, is_one: bool, (endpoint, status, readings, buttons): Endpoint) -> Snapshot {
+    Snapshot {
         id: format!("{}-{endpoint}", node.id),
         node: node.id,
         name: name(node, endpoint, is_one),
@@ -58,14 +104,10 @@ pub(super) fn snapshots(node: &Node) -> Vec<Snapshot> {
         readings,
         buttons,
         battery: percent(node.value(class::BATTERY, 0, "level", "")),
-        presence: match node.status {
-            NodeStatus::Asleep => Presence::Asleep,
-            NodeStatus::Dead => Presence::Dead,
-            NodeStatus::Awake => Presence::Awake,
-        },
+        presence: presence(node.status),
         changed: None,
-    };
-    found.into_iter().map(snapshot).collect()
+        last_command: LastCommand::Settled,
+    }
 }
 
 fn name(node: &Node, endpoint: u16, is_one: bool) -> String {
@@ -127,7 +169,7 @@ fn status(node: &Node, endpoint: u16) -> Status {
 
 const fn cover(position: Option<u8>, target: Option<u8>) -> Status {
     let is_moving = match (position, target) {
-        (Some(position), Some(target)) => position != target,
+        (Some(position), Some(target)) => position.abs_diff(target) > POSITION_TOLERANCE,
         _ => false,
     };
     Status::Cover { position, is_moving }
@@ -230,18 +272,20 @@ fn binary(node: &Node, endpoint: u16) -> Option<Status> {
         ("Tamper", Class::Tamper),
         ("Any", Class::Other),
     ];
+    let of =
+        |class: Class| if class == Class::Contact && node.is_for_windows { Class::Window } else { class };
     let notified = NOTIFICATIONS.iter().find_map(|(property, key, class)| {
         let value = &node.find(class::NOTIFICATION, endpoint, property, key)?.value;
         let number = value.as_i64();
         // A door that is open is 22, and closed is 23; all else is idle or not.
         let is_active =
             if *class == Class::Contact { number.map(|n| n == 22) } else { number.map(|n| n != 0) };
-        Some(Status::Binary { class: *class, is_active })
+        Some(Status::Binary { class: of(*class), is_active })
     });
     notified.or_else(|| {
         SENSORS.iter().find_map(|(property, class)| {
             let is_active = node.find(class::BINARY_SENSOR, endpoint, property, "")?.value.as_bool();
-            Some(Status::Binary { class: *class, is_active })
+            Some(Status::Binary { class: of(*class), is_active })
         })
     })
 }
@@ -293,7 +337,7 @@ fn snake_case(words: &str) -> String {
 }
 
 /// A level from 0 to 99; 255 is "on", 254 is "unknown".
-fn level(value: &Value) -> Option<u8> {
+pub(super) fn level(value: &Value) -> Option<u8> {
     let number = value.as_f64()?;
     if number == 255.0 { Some(FULL) } else { (0.0..=99.0).contains(&number).then_some(number as u8) }
 }

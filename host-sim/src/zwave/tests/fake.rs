@@ -27,6 +27,7 @@ pub(super) struct Fake {
     /// The commands that came, all but the handshake.
     pub(super) commands: Arc<Mutex<Vec<Value>>>,
     lines: broadcast::Sender<Message>,
+    dump: Arc<Mutex<Value>>,
     serving: JoinHandle<()>,
 }
 
@@ -76,13 +77,33 @@ impl Fake {
         let url = format!("ws://{}", listener.local_addr().expect("an address"));
         let (lines, commands) = (broadcast::Sender::new(64), Arc::new(Mutex::new(Vec::new())));
         let answers: Answers = Arc::new(Mutex::new(answers));
-        let serving = serve(listener, greeting, answers, commands.clone(), lines.clone());
-        Self { url, commands, lines, serving: tokio::spawn(serving) }
+        let dump = recorded().into_iter().find(|message| message["messageId"] == "2").expect("a dump");
+        let dump = Arc::new(Mutex::new(dump));
+        let serving = serve(listener, greeting, answers, commands.clone(), lines.clone(), dump.clone());
+        Self { url, commands, lines, dump, serving: tokio::spawn(serving) }
     }
 
     /// Where it listens, for another after it.
     pub(super) fn address(&self) -> String {
         self.url.trim_start_matches("ws://").into()
+    }
+
+    /// Has another house than the recorded one, before anybody connects.
+    pub(super) fn has(&self, dump: Value) {
+        *self.dump.lock().expect("no panic") = dump;
+    }
+
+    /// The writes that came, without the questions.
+    pub(super) fn written(&self) -> Vec<Value> {
+        let commands = self.commands.lock().expect("no panic");
+        commands.iter().filter(|command| command["command"] == "node.set_value").cloned().collect()
+    }
+
+    /// How often it was asked for a value of this node.
+    pub(super) fn polls(&self, node: u64) -> usize {
+        let commands = self.commands.lock().expect("no panic");
+        let is_poll = |command: &&Value| command["command"] == "node.poll_value" && command["nodeId"] == node;
+        commands.iter().filter(is_poll).count()
     }
 
     /// Tells something to whoever is connected.
@@ -124,8 +145,8 @@ async fn serve(
     answers: Answers,
     commands: Arc<Mutex<Vec<Value>>>,
     lines: broadcast::Sender<Message>,
+    dump: Arc<Mutex<Value>>,
 ) {
-    let dump = recorded().into_iter().find(|message| message["messageId"] == "2").expect("a dump");
     loop {
         let (stream, _) = listener.accept().await.expect("a client");
         let Ok(mut socket) = accept_async(stream).await else { continue };
@@ -156,7 +177,7 @@ async fn serve(
                 Some("initialize") => (json!({ "success": true, "result": {} }), vec![]),
                 Some("start_listening") => {
                     told = Some(lines.subscribe());
-                    (dump.clone(), vec![])
+                    (dump.lock().expect("no panic").clone(), vec![])
                 }
                 _ => {
                     commands.lock().expect("no panic").push(command.clone());

@@ -61,8 +61,16 @@ async fn each_tool_does_what_it_says() {
             json!({ "deviceName": "19-0", "action": "set_level", "level": 40 }),
             "Porch Awning is now open to 40 of 99",
         ),
-        ("control_zwave_device", json!({ "deviceName": "alarm", "action": "on" }), "Alarm Siren is now on"),
-        ("lock_door", json!({ "action": "unlock" }), "Front Door is now unlocked"),
+        (
+            "control_zwave_device",
+            json!({ "deviceName": "Alarm Siren", "action": "on" }),
+            "Alarm Siren is now on",
+        ),
+        (
+            "lock_door",
+            json!({ "deviceName": "Front Door", "action": "unlock" }),
+            "Front Door is now unlocked",
+        ),
         ("lock_door", json!({ "deviceName": "front door", "action": "lock" }), "Front Door is now locked"),
         (
             "activate_scene",

@@ -1,6 +1,7 @@
 //! The controller as its clients see it, simulated and real.
 
 mod client;
+mod exact;
 mod fake;
 mod faults;
 mod garage;

@@ -1,6 +1,7 @@
 //! A real network, as its server was recorded: what is told of it, and the truth about commands.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -62,7 +63,7 @@ async fn every_node_of_the_house_is_listed_also_what_is_not_known() {
     let words = client.hears("get_battery_levels", json!({ "below": 60 })).await;
     assert_eq!(words, Ok("Node 7: 9 percent\nStairs Motion: 55 percent".into()));
     let lamp = client.reads("3-0").await.expect("a lamp");
-    assert_eq!(lamp["actions"]["on"]["arguments"]["deviceName"], "Lamp (Kitchen)");
+    assert_eq!(lamp["actions"]["on"]["arguments"]["deviceName"], "3-0");
     let sensor = client.reads("7-0").await.expect("a sensor");
     assert_eq!(sensor["units"], json!({ "temperature": "°C", "humidity": "%", "illuminance": "Lux" }));
 }
@@ -167,7 +168,7 @@ async fn done_is_what_the_device_says_is_done() {
 #[tokio::test]
 async fn what_moves_is_waited_for() {
     let begun = json!({ "success": true, "result": { "result": { "status": 1, "remainingDuration": { "value": 1, "unit": "seconds" } } } });
-    let fake = server(begun, vec![report(3, 38, "targetValue", json!(40))], json!(40)).await;
+    let fake = server(begun, vec![report(3, 38, "targetValue", json!(40))], json!(99)).await;
     let mut client = client(&fake).await;
     let level = json!({ "deviceName": "kitchen lamp", "action": "set_level", "level": 40 });
     let id = client.sends("tools/call", json!({ "name": CONTROL, "arguments": level })).await;
@@ -176,8 +177,8 @@ async fn what_moves_is_waited_for() {
     fake.tells(&report(3, 38, "currentValue", json!(40)));
     let answer = client.answer(id).await;
     assert_eq!(answer["result"]["content"][0]["text"], "Lamp is now on at level 40");
-    // Its driver was not asked: the report came.
-    assert_eq!(fake.commands.lock().expect("no panic").len(), 1);
+    // Its driver was not asked again: the report came.
+    assert_eq!(fake.polls(3), 1);
 }
 
 #[tokio::test]
@@ -200,7 +201,10 @@ async fn a_jammed_lock_and_wrong_degrees_are_said() {
     while client.reads("5-0").await.expect("a lock")["state"]["jammed"] != true {
         sleep(Duration::from_millis(10)).await;
     }
-    let heard = client.hears("lock_door", json!({ "action": "unlock" })).await.expect_err("stuck");
+    let heard = client
+        .hears("lock_door", json!({ "deviceName": "Front Door", "action": "unlock" }))
+        .await
+        .expect_err("stuck");
     assert_eq!(
         heard,
         "Front Door did not do it: its bolt is stuck. It is locked, jammed; go and look at the door"
@@ -215,7 +219,7 @@ async fn a_jammed_lock_and_wrong_degrees_are_said() {
         arguments["deviceName"] = "thermostat".into();
         assert_eq!(client.hears("set_thermostat", arguments).await, Err(words.into()));
     }
-    assert_eq!(fake.commands.lock().expect("no panic").len(), 1, "something was sent");
+    assert_eq!(fake.written().len(), 1, "something was sent");
 }
 
 #[tokio::test]
@@ -238,7 +242,11 @@ async fn the_hub_is_served_before_the_server_is_there_and_after_it_is_gone() {
     assert_eq!(client.greets().await["result"]["serverInfo"]["name"], "zwave-js");
     let tools = client.asks("tools/list", json!({})).await;
     assert_eq!(tools["result"]["tools"].as_array().map(Vec::len), Some(9));
-    assert_eq!(client.asks("resources/list", json!({})).await["result"]["resources"], json!([]));
+    // Not knowing is no empty home.
+    let listed = client.asks("resources/list", json!({})).await;
+    let words = listed["error"]["message"].as_str().expect("an error");
+    assert!(words.contains("Ask for the list again"), "{words}");
+    assert_eq!(client.reads("2-0").await, Err(-32603));
     while !client
         .hears(CONTROL, hall_light("on"))
         .await
@@ -268,6 +276,7 @@ async fn the_hub_is_served_before_the_server_is_there_and_after_it_is_gone() {
     let answer = client.answer(id).await;
     let words = answer["result"]["content"][0]["text"].as_str().expect("words");
     assert!(words.contains("is lost") || words.contains("cannot be reached"), "{words}");
+    assert_eq!(answer["result"]["structuredContent"], json!({ "outcome": "unknown" }));
     while client.reads("2-0").await.expect("still known")["available"] != false {
         sleep(Duration::from_millis(10)).await;
     }
@@ -334,4 +343,315 @@ async fn a_group_is_told_all_at_once() {
     is_ready(&mut client).await;
     let heard = client.hears(CONTROL, json!({ "deviceName": "downstairs", "action": "on" })).await;
     assert_eq!(heard, Ok("Hall Light is now on\nLamp is now on".into()));
+}
+
+/// A node in the dump of a server that is still asked what it is.
+fn interviewed(is_done: bool, name: &str) -> Value {
+    let value = |class: u64, property: &str, value: Value| json!({ "commandClass": class, "endpoint": 0, "property": property, "value": value });
+    let mut values = vec![value(37, "currentValue", json!(false))];
+    if is_done {
+        values.push(value(102, "currentState", json!(0)));
+    }
+    json!({
+        "nodeId": 40, "status": 4, "ready": is_done, "interviewStage": if is_done { "Complete" } else { "NodeInfo" },
+        "name": name, "deviceClass": { "generic": { "key": 0x40 }, "specific": { "key": 0x07 } },
+        "endpoints": [{ "index": 0 }], "values": values,
+    })
+}
+
+/// The recorded house with another node in it.
+fn house_with(node: Value) -> Value {
+    let mut dump = recorded().into_iter().find(|message| message["messageId"] == "2").expect("a dump");
+    dump["result"]["state"]["nodes"].as_array_mut().expect("nodes").push(node);
+    dump
+}
+
+#[tokio::test]
+async fn the_list_is_not_told_and_nothing_is_driven_before_all_is_known() {
+    let fake = Fake::start().await;
+    fake.has(house_with(interviewed(false, "Gate")));
+    let mut client = Client::at(&js::connect(&fake.url, Plans::default()));
+    client.greets().await;
+    is_ready(&mut client).await;
+    for call in [hall_light("on"), json!({ "deviceName": "Gate", "action": "on" })] {
+        let words = client.hears(CONTROL, call).await.expect_err("not known yet");
+        assert!(words.contains("still interviews 1 of") && words.ends_with("Nothing was done"), "{words}");
+    }
+    let listed = client.asks("resources/list", json!({})).await;
+    assert!(
+        listed["error"]["message"].as_str().is_some_and(|words| words.contains("interviews")),
+        "{listed}"
+    );
+    fake.tells(&json!({ "type": "event", "event": {
+        "source": "node", "event": "ready", "nodeId": 40, "nodeState": interviewed(true, "Gate") } }));
+    let listed = loop {
+        let listed = client.asks("resources/list", json!({})).await;
+        if listed["error"].is_null() {
+            break listed;
+        }
+    };
+    assert!(listed["result"]["resources"].to_string().contains("home://devices/40-0"), "{listed}");
+    assert_eq!(client.reads("40-0").await.expect("a gate")["state"]["class"], "garage");
+    // While it is asked again, it stays what it is.
+    fake.tells(&happens(40, "interview started", json!({})));
+    fake.tells(&happens(
+        40,
+        "value removed",
+        json!({ "commandClass": 102, "endpoint": 0, "property": "currentState" }),
+    ));
+    fake.tells(&happens(40, "dead", json!({})));
+    while client.reads("40-0").await.expect("a gate")["available"] != false {
+        sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(client.reads("40-0").await.expect("a gate")["kind"], "cover");
+    assert_eq!(fake.written(), Vec::<Value>::new(), "something was sent");
+}
+
+#[tokio::test]
+async fn no_device_is_forgotten_before_a_complete_list_lacks_it() {
+    let fake = Fake::start().await;
+    fake.has(house_with(interviewed(true, "Gate")));
+    let mut client = client(&fake).await;
+    assert_eq!(client.reads("40-0").await.expect("a gate")["available"], true);
+    let address = fake.ends().await;
+    while client.reads("40-0").await.expect("a gate")["available"] != false {
+        sleep(Duration::from_millis(10)).await;
+    }
+    // The next list lacks it, and another node is still asked.
+    let fake = Fake::at(&address, recorded()[0].clone(), |_| (status(255), vec![])).await;
+    let mut other = interviewed(false, "Shed");
+    other["nodeId"] = 41.into();
+    fake.has(house_with(other.clone()));
+    is_ready(&mut client).await;
+    assert_eq!(client.reads("40-0").await.expect("still known")["available"], false);
+    assert_eq!(client.asks("resources/list", json!({})).await["error"], Value::Null);
+    fake.is_connected().await;
+    other["ready"] = true.into();
+    fake.tells(&json!({ "type": "event", "event": { "source": "node", "event": "ready", "nodeId": 41, "nodeState": other } }));
+    while client.reads("40-0").await.is_ok() {
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_outcome_is_said_and_the_next_read_asks_the_device() {
+    // The device acknowledges, and does not tell its state at first.
+    let polls = Arc::new(Mutex::new(0));
+    let count = polls.clone();
+    let fake = Fake::with(move |command| match command["command"].as_str() {
+        Some("node.poll_value") => {
+            *count.lock().expect("no panic") += 1;
+            match *count.lock().expect("no panic") {
+                1 | 2 => {
+                    (json!({ "success": false, "errorCode": "zwave_error", "zwaveErrorCode": 201 }), vec![])
+                }
+                _ => (json!({ "success": true, "result": { "value": false } }), vec![]),
+            }
+        }
+        // What the driver hopes for.
+        _ => (status(254), vec![report(2, 37, "currentValue", json!(true))]),
+    })
+    .await;
+    let mut client = client(&fake).await;
+    let answer = client.calls(CONTROL, hall_light("on")).await["result"].take();
+    assert_eq!(answer["isError"], true);
+    assert_eq!(answer["structuredContent"], json!({ "outcome": "unknown" }), "{answer}");
+    let light = client.reads("2-0").await.expect("a light");
+    assert_eq!((&light["unconfirmed"], &light["state"]), (&json!(true), &json!({})));
+    let light = client.reads("2-0").await.expect("a light");
+    assert_eq!((&light["unconfirmed"], &light["state"]), (&Value::Null, &json!({ "on": false })));
+    // Once it is known, the cache is enough.
+    client.reads("2-0").await.expect("a light");
+    assert_eq!(*polls.lock().expect("no panic"), 3);
+}
+
+#[tokio::test]
+async fn devices_that_end_near_their_target_have_done_it() {
+    let dim = |level: u8| json!({ "deviceName": "3-0", "action": "set_level", "level": level });
+    let move_to = |level: u8| json!({ "deviceName": "blind", "action": "set_level", "level": level });
+    let degrees = |degrees: f64| json!({ "deviceName": "Thermostat", "setpoint": degrees });
+    for (tool, arguments, value, is_done) in [
+        (CONTROL, dim(99), 98, true),
+        (CONTROL, move_to(50), 48, true),
+        (CONTROL, move_to(0), 2, true),
+        ("set_thermostat", degrees(21.5), 21, true),
+        ("set_thermostat", degrees(23.0), 21, false),
+    ] {
+        let fake = server(status(254), vec![], json!(value)).await;
+        let heard = client(&fake).await.hears(tool, arguments.clone()).await;
+        assert_eq!(heard.is_ok(), is_done, "{arguments}: {heard:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_promise_to_a_sleeping_device_is_kept_or_reported_as_lost() {
+    let fake = Fake::with(|_| (Value::Null, vec![])).await;
+    let mut client = client(&fake).await;
+    client.hears("set_thermostat", json!({ "deviceName": "radiator", "setpoint": 20 })).await.expect("later");
+    assert_eq!(client.reads("9-0").await.expect("a valve")["pending"], true);
+    let address = fake.ends().await;
+    let _back = Fake::at(&address, recorded()[0].clone(), |_| (status(255), vec![])).await;
+    is_ready(&mut client).await;
+    let valve = client.reads("9-0").await.expect("a valve");
+    assert_eq!((&valve["lost"], &valve["pending"]), (&json!(true), &Value::Null));
+    // Sent again, it is done.
+    client.hears("set_thermostat", json!({ "deviceName": "radiator", "setpoint": 20 })).await.expect("done");
+    assert_eq!(client.reads("9-0").await.expect("a valve")["lost"], Value::Null);
+}
+
+#[tokio::test]
+async fn an_error_is_a_failure_only_if_nothing_can_have_been_done() {
+    let refused = |code: &str| json!({ "success": false, "errorCode": code });
+    let stack = "TypeError: x is undefined\n    at Driver.send (Driver.js:1)";
+    for (result, is_unknown, words) in [
+        (
+            json!({ "success": false, "errorCode": "unknown_error", "message": stack }),
+            true,
+            "Hall Light may have done it, nobody knows: TypeError: x is undefined",
+        ),
+        (refused("zwave_error"), true, "Hall Light may have done it, nobody knows: zwave_error"),
+        (json!({ "success": false }), true, "Hall Light may have done it, nobody knows: no reason was given"),
+        (refused("node_not_found"), false, "Hall Light (node 2): node_not_found"),
+        (refused("schema_incompatible"), false, "Hall Light (node 2): schema_incompatible"),
+    ] {
+        let fake = server(result.clone(), vec![], Value::Null).await;
+        let answer = client(&fake).await.calls(CONTROL, hall_light("on")).await["result"].take();
+        assert_eq!(answer["content"][0]["text"], words, "{result}");
+        let outcome = if is_unknown { json!({ "outcome": "unknown" }) } else { Value::Null };
+        assert_eq!((&answer["isError"], &answer["structuredContent"]), (&json!(true), &outcome), "{result}");
+    }
+}
+
+#[tokio::test]
+async fn a_guarded_command_to_a_device_that_falls_asleep_is_no_promise() {
+    // The lock falls asleep as soon as it is sent the command, and answers when it is woken.
+    let fake = Fake::with(|_| (Value::Null, vec![happens(5, "sleep", json!({}))])).await;
+    let mut client = client(&fake).await;
+    let unlock = json!({ "deviceName": "Front Door", "action": "unlock" });
+    let answer = client.calls("lock_door", unlock.clone()).await["result"].take();
+    assert_eq!(
+        (&answer["isError"], &answer["structuredContent"]),
+        (&json!(true), &json!({ "outcome": "unknown" })),
+        "{answer}"
+    );
+    let lock = client.reads("5-0").await.expect("a lock");
+    assert_eq!((&lock["pending"], &lock["unconfirmed"]), (&Value::Null, &json!(true)), "{lock}");
+    // It is not asked before it wakes, and nothing more is sent.
+    let words = client.hears("lock_door", unlock).await.expect_err("it sleeps");
+    assert!(words.ends_with("Nothing was done"), "{words}");
+    assert_eq!((fake.polls(5), fake.written().len()), (0, 1));
+}
+
+#[tokio::test]
+async fn a_device_is_asked_itself_when_it_is_first_read() {
+    // In an earlier run of the program the light was switched on, and the server has not learned it. The lock acknowledges
+    // and does not tell its state at first.
+    let mut lock_polls = 0;
+    let fake = Fake::with(move |command| match (&command["command"], command["nodeId"].as_u64()) {
+        (command, Some(5)) if command == "node.poll_value" => {
+            lock_polls += 1;
+            let silent = json!({ "success": false, "errorCode": "zwave_error", "zwaveErrorCode": 201 });
+            let told = json!({ "success": true, "result": { "value": 0 } });
+            (if lock_polls == 1 { silent } else { told }, vec![])
+        }
+        // The driver cannot ask for that.
+        (command, Some(6)) if command == "node.poll_value" => {
+            (json!({ "success": false, "errorCode": "zwave_error", "zwaveErrorCode": 302 }), vec![])
+        }
+        _ => (json!({ "success": true, "result": { "value": true } }), vec![]),
+    })
+    .await;
+    let mut client = client(&fake).await;
+    for _ in 0..3 {
+        let light = client.reads("2-0").await.expect("a light");
+        assert_eq!((&light["state"], &light["unconfirmed"]), (&json!({ "on": true }), &Value::Null));
+    }
+    assert_eq!(fake.polls(2), 1, "the cache is enough once it is known");
+    let lock = client.reads("5-0").await.expect("a lock");
+    assert_eq!((&lock["state"], &lock["unconfirmed"]), (&json!({}), &json!(true)));
+    let lock = client.reads("5-0").await.expect("a lock");
+    assert_eq!((&lock["state"], &lock["unconfirmed"]), (&json!({ "locked": false }), &Value::Null));
+    let thermostat = client.reads("6-0").await.expect("a thermostat");
+    assert_eq!((&thermostat["state"]["setpoint"], &thermostat["unconfirmed"]), (&json!(21.0), &Value::Null));
+    // Sensors are not asked, nor is a valve before it wakes.
+    for id in ["7-0", "8-0", "9-0", "13-0"] {
+        client.reads(id).await.expect("a device");
+    }
+    let asked = |node| fake.polls(node);
+    assert_eq!([7, 8, 9, 13].map(asked), [0; 4]);
+    fake.tells(&happens(9, "wake up", json!({})));
+    while client.reads("9-0").await.expect("a valve")["asleep"] == true {
+        sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(asked(9), 1);
+}
+
+#[tokio::test]
+async fn a_replaced_node_keeps_its_endpoints_until_it_is_interviewed() {
+    let fake = Fake::start().await;
+    let mut client = client(&fake).await;
+    let ids = async |client: &mut Client| {
+        let listed = client.asks("resources/list", json!({})).await["result"]["resources"].to_string();
+        ["10-0", "10-1", "10-2"].map(|id| listed.contains(&format!("home://devices/{id}\"")))
+    };
+    assert_eq!(ids(&mut client).await, [false, true, true]);
+    let strip = |is_done: bool| {
+        let mut node = interviewed(is_done, "New Strip");
+        (node["nodeId"], node["deviceClass"]) = (10.into(), json!({}));
+        let on = |endpoint: u64| json!({ "commandClass": 37, "endpoint": endpoint, "property": "currentValue", "value": true });
+        node["values"] = if is_done { json!([on(1), on(2)]) } else { json!([]) };
+        node
+    };
+    let controller = |event: &str, more: Value| {
+        let mut event = json!({ "source": "controller", "event": event });
+        event.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        json!({ "type": "event", "event": event })
+    };
+    // It is replaced; the new one has to be included, and asked what it is.
+    fake.tells(&controller("node removed", json!({ "node": { "nodeId": 10 }, "reason": 3 })));
+    while client.reads("10-2").await.expect("a socket")["kind"] != "unknown" {
+        sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(ids(&mut client).await, [false, true, true]);
+    fake.tells(&controller("node added", json!({ "node": strip(false) })));
+    fake.tells(&happens(10, "interview started", json!({})));
+    sleep(Duration::from_millis(1500)).await;
+    assert_eq!(ids(&mut client).await, [false, true, true]);
+    let words =
+        client.hears(CONTROL, json!({ "deviceName": "10-2", "action": "on" })).await.expect_err("unknown");
+    assert!(words.contains("cannot drive"), "{words}");
+    fake.tells(&json!({ "type": "event", "event": {
+        "source": "node", "event": "ready", "nodeId": 10, "nodeState": strip(true) } }));
+    while client.reads("10-2").await.expect("a socket")["kind"] != "switch" {
+        sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(client.reads("10-2").await.expect("a socket")["name"], "New Strip 2");
+    // Thrown out, it is gone.
+    fake.tells(&controller("node removed", json!({ "node": { "nodeId": 10 }, "reason": 0 })));
+    while client.reads("10-2").await.is_ok() {
+        sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(ids(&mut client).await, [false; 3]);
+}
+
+#[tokio::test]
+async fn who_watches_a_device_is_told_that_another_took_its_name() {
+    let fake = Fake::start().await;
+    let mut client = client(&fake).await;
+    let named = async |client: &mut Client, id: &str| {
+        client.reads(id).await.expect("a device")["actions"]["off"]["arguments"]["deviceName"].clone()
+    };
+    for id in ["2-0", "11-0"] {
+        client.asks("resources/subscribe", json!({ "uri": format!("home://devices/{id}") })).await;
+    }
+    assert_eq!(named(&mut client, "2-0").await, "Hall Light");
+    client.reads("11-0").await.expect("a blind");
+    for (name, expected) in [("Hall Light", "2-0"), ("Siren", "Hall Light")] {
+        let renamed = json!({ "commandClass": 119, "endpoint": 0, "property": "name", "newValue": name });
+        fake.tells(&happens(12, "value updated", renamed));
+        assert_eq!(client.notice().await.0, "notifications/resources/list_changed");
+        let told = client.notice().await;
+        assert_eq!(told, ("notifications/resources/updated".into(), "home://devices/2-0".into()), "{name}");
+        assert_eq!(named(&mut client, "2-0").await, expected);
+    }
 }

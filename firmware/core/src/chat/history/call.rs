@@ -81,7 +81,7 @@ pub struct NoResult {
     pub milliseconds: u64,
 }
 
-/// The failure of the call of a tool, as the executor would write it. The type stands first: an end may be cut off.
+/// The failed result of a tool call, in the executor's format.
 pub(super) struct FailureResult<'a> {
     pub(super) failure: &'a NoResult,
     pub(super) name: heapless::String<{ limits::TOOL_NAME }>,
@@ -92,11 +92,8 @@ impl Display for FailureResult<'_> {
         let NoResult { error, error_type, milliseconds } = self.failure;
         write!(
             f,
-            r#"{FAILED_AS}{error_type}","error":"{error}","tool_name":"{}","execution_time_ms":{milliseconds}}}"#,
+            r#"{{"success":false,"error_type":"{error_type}","error":"{error}","tool_name":"{}","execution_time_ms":{milliseconds}}}"#,
             self.name
         )
     }
 }
-
-/// What stands before the type of a [`NoResult`].
-pub(super) const FAILED_AS: &str = r#"{"success":false,"error_type":""#;

@@ -1,8 +1,22 @@
 //! A history as the list of messages that providers expect.
 
-use super::call::FAILED_AS;
+use core::fmt::{self, Display};
+
 use super::record::{ARGUMENTS, DONE, FAILED, ID, INVALID, NAME, RESULT, Record, RecordKind, Records, TEXT};
 use crate::json::Value;
+use crate::limits;
+use crate::tool::Summary;
+
+/// How much of the earlier turns a question includes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EarlierTurns {
+    /// Everything that is kept.
+    Whole,
+    /// Results only as summaries.
+    Summaries,
+    /// The words of people and the model, without calls.
+    Words,
+}
 
 /// One message of a conversation.
 #[derive(Clone, Debug)]
@@ -22,14 +36,16 @@ pub struct Round<'a> {
     pub text: Option<&'a str>,
     first: Record<'a>,
     rest: Records<'a>,
+    /// Whether results are shown only as summaries.
+    is_brief: bool,
 }
 
 impl<'a> Round<'a> {
     /// The calls in order; at least one.
     pub fn calls(&self) -> impl Iterator<Item = Call<'a>> + use<'a> {
-        let first = self.first;
+        let (first, is_brief) = (self.first, self.is_brief);
         let rest = self.rest.clone().take_while(move |record| is_same_round(&first, record));
-        core::iter::once(first).chain(rest).map(Call::new)
+        core::iter::once(first).chain(rest).map(move |record| Call { is_brief, ..Call::whole(record) })
     }
 }
 
@@ -51,20 +67,24 @@ pub struct Call<'a> {
     pub is_invalid: bool,
     /// The result, once the call was run.
     pub result: Option<CallResult<'a>>,
+    /// The number of further calls in the same reply of the model that were not run.
+    pub not_run: u8,
     arguments: &'a str,
+    is_brief: bool,
 }
 
 /// The result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallResult<'a> {
-    /// The result object as JSON text; if it was cut, it ends in a mark.
+    /// The result object as JSON text, with a mark where it was cut.
     pub text: &'a str,
     /// Whether the call failed.
     pub is_error: bool,
 }
 
 impl<'a> Call<'a> {
-    pub(super) fn new(record: Record<'a>) -> Self {
+    /// The call in a record, with everything that is kept of it.
+    pub(super) fn whole(record: Record<'a>) -> Self {
         let result = CallResult { text: record.part(RESULT), is_error: record.has(FAILED) };
         Self {
             id: record.part(ID),
@@ -72,7 +92,9 @@ impl<'a> Call<'a> {
             iteration: record.header.iteration,
             is_invalid: record.has(INVALID),
             result: record.has(DONE).then_some(result),
+            not_run: record.header.not_run,
             arguments: record.part(ARGUMENTS),
+            is_brief: false,
         }
     }
 
@@ -81,15 +103,44 @@ impl<'a> Call<'a> {
         Value::parse(self.arguments.as_bytes()).unwrap_or(Value::EMPTY_OBJECT)
     }
 
-    /// Whether it was not run at all, which can be seen even if the result was cut.
-    pub fn is_refused(&self) -> bool {
-        let error_type = self.result_text().strip_prefix(FAILED_AS);
-        error_type.is_some_and(|error_type| !error_type.starts_with("outcome_unknown"))
-    }
-
     /// The text of the result.
     pub fn result_text(&self) -> &'a str {
-        self.result.map_or("(no result)", |result| result.text)
+        self.result.map_or(NO_RESULT, |result| result.text)
+    }
+
+    /// The result as the model reads it, with a note about calls that were not run.
+    pub fn shown_result(&self) -> impl Display + use<'a> {
+        ShownResult(*self)
+    }
+}
+
+/// Stands for the result of a call that has none.
+const NO_RESULT: &str = "(no result)";
+
+/// See [`Call::shown_result`].
+struct ShownResult<'a>(Call<'a>);
+
+impl Display for ShownResult<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let call = &self.0;
+        let result = call.result_text();
+        let (shown, end) = match result.strip_suffix('}').filter(|_| call.not_run > 0) {
+            Some(open) => (open, "}"),
+            None => (result, ""),
+        };
+        if call.is_brief {
+            // Calls of earlier turns that were not run no longer matter.
+            return Summary { result, room: limits::RESULT_SUMMARY }.fmt(f);
+        }
+        f.write_str(shown)?;
+        if !end.is_empty() {
+            let count = call.not_run;
+            write!(
+                f,
+                ",\"not_run\":\"Calls not run, because there were too many at once: {count}. Ask for them again.\""
+            )?;
+        }
+        f.write_str(end)
     }
 }
 
@@ -97,11 +148,14 @@ impl<'a> Call<'a> {
 #[derive(Clone, Debug)]
 pub struct Messages<'a> {
     records: Records<'a>,
+    /// The position where the current turn begins.
+    current: usize,
+    earlier: EarlierTurns,
 }
 
 impl<'a> Messages<'a> {
-    pub(super) const fn new(records: Records<'a>) -> Self {
-        Self { records }
+    pub(super) const fn new(records: Records<'a>, current: usize, earlier: EarlierTurns) -> Self {
+        Self { records, current, earlier }
     }
 
     /// Takes the next record if it matches.
@@ -115,16 +169,13 @@ impl<'a> Messages<'a> {
     fn round(&mut self, text: Option<&'a str>, first: Record<'a>) -> Message<'a> {
         let rest = self.records.clone();
         while self.next_if(|record| is_same_round(&first, record)).is_some() {}
-        Message::Round(Round { text, first, rest })
+        let is_brief = self.earlier == EarlierTurns::Summaries && first.at < self.current;
+        Message::Round(Round { text, first, rest, is_brief })
     }
-}
 
-impl<'a> Iterator for Messages<'a> {
-    type Item = Message<'a>;
-
-    fn next(&mut self) -> Option<Message<'a>> {
+    fn next_message(&mut self) -> Option<(usize, Message<'a>)> {
         let record = self.records.next()?;
-        Some(match record.header.kind {
+        let message = match record.header.kind {
             RecordKind::User => Message::User(record.part(TEXT)),
             RecordKind::Call => self.round(None, record),
             RecordKind::Assistant => {
@@ -134,6 +185,21 @@ impl<'a> Iterator for Messages<'a> {
                     None => Message::Assistant(text),
                 }
             }
-        })
+        };
+        Some((record.at, message))
+    }
+}
+
+impl<'a> Iterator for Messages<'a> {
+    type Item = Message<'a>;
+
+    fn next(&mut self) -> Option<Message<'a>> {
+        loop {
+            let (at, message) = self.next_message()?;
+            let is_left_out = self.earlier == EarlierTurns::Words && at < self.current;
+            if !(is_left_out && matches!(message, Message::Round(_))) {
+                return Some(message);
+            }
+        }
     }
 }

@@ -1,32 +1,44 @@
 //! What was said in a conversation, in a buffer of fixed size.
 //!
-//! A turn is a person's message and everything up to the next one. When space is needed, whole turns are evicted, the
-//! oldest first. The current turn stays; if it alone is too large, the longest results of its tools are cut and marked.
+//! A turn is a person's message and everything up to the next one. The words of people and the model are kept longest.
+//! If space runs out, the history gives up, in this order:
+//!
+//! 1. all but a summary of the results of earlier turns, and then their calls, oldest first
+//! 2. all but a summary of the results of earlier rounds in the current turn, and then the summaries as well
+//! 3. what the model said beside the calls of earlier rounds
+//! 4. whole turns, oldest first, except for the current one
+//! 5. the ends of the longest results of the current round, with a mark
+//!
 //! A call and its result are one record, so that neither is ever without the other. Space for the result is reserved
-//! with the call, and space for the final answer at the beginning of the turn.
+//! with the call, and space for the final answer at the beginning of the turn. The history counts the calls that do not
+//! fit, and the model reads their number.
 
 mod call;
 mod message;
 mod record;
 
-use core::fmt::Display;
+use core::fmt::{Display, Write as _};
+
+use heapless::String;
 
 pub use self::call::NoResult;
 use self::call::{CallId, FailureResult, QuotedArguments, ToolName};
-pub use self::message::{Call, CallResult, Message, Messages, Round};
+pub use self::message::{Call, CallResult, EarlierTurns, Message, Messages, Round};
 use self::record::{
-    ARGUMENTS, DONE, Draft, FAILED, Header, ID, INVALID, RESULT, Record, RecordKind, Records,
+    ARGUMENTS, BARE, DONE, Draft, FAILED, Header, ID, INVALID, RESULT, Record, RecordKind, Records,
+    SUMMARISED,
 };
 use super::reply::{ModelText, RequestedCall};
-use crate::json::{Kind, Value};
+use crate::json::{Cut, Kind, Value};
 use crate::limits;
 use crate::log::warn;
 use crate::text::{MARK, Measure, clip};
+use crate::tool::{Shortened, Summary};
 
 /// Replaces an empty answer: providers refuse empty messages.
 const NOTHING_SAID: &str = "(nothing said)";
 
-/// Not enough space, even after evicting old turns and cutting results.
+/// Not enough space, even after everything that can be given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryFull;
 
@@ -39,6 +51,8 @@ pub struct History {
     current: usize,
     /// Whether the current turn has no final answer yet.
     is_open: bool,
+    /// The round of calls in the current turn. Results of earlier rounds may be summarised.
+    round: u8,
     /// The number in the last generated id.
     last_id: u32,
 }
@@ -50,7 +64,7 @@ const _: () = assert!(limits::RESULT_LEAST > MARK.len() && limits::ANSWER_LEAST 
 impl History {
     /// An empty one.
     pub const fn new() -> Self {
-        Self { bytes: [0; limits::HISTORY], used: 0, current: 0, is_open: false, last_id: 0 }
+        Self { bytes: [0; limits::HISTORY], used: 0, current: 0, is_open: false, round: 0, last_id: 0 }
     }
 
     /// Forgets everything.
@@ -77,98 +91,125 @@ impl History {
             return Err(HistoryFull);
         }
         self.abort(None, "");
+        self.forget_left_out();
         self.current = self.used;
         self.is_open = true;
+        self.round = 0;
         self.append(&draft)
     }
 
-    /// Adds the calls that the model asks for, and the text beside them. All of them are added, or none.
+    /// Adds the calls that the model asks for, and the text beside them. Stops at the first call that does not fit or
+    /// exceeds the number of calls per round, and returns how many are left out. If not even the first call fits,
+    /// nothing is added.
     pub fn add_calls<'a>(
         &mut self,
         iteration: u8,
         beside: ModelText<'_>,
         calls: impl Iterator<Item = RequestedCall<'a>>,
-    ) -> Result<(), HistoryFull> {
-        let before = self.turn().count();
-        let added = self.try_add_calls(iteration, beside, calls);
-        if added.is_err()
-            && let Some(first) = self.turn().nth(before).map(|record| record.at)
-        {
-            self.used = first;
+    ) -> Result<usize, HistoryFull> {
+        self.round = iteration;
+        self.forget_left_out();
+        let mut has_remark = !beside.is_blank();
+        if has_remark {
+            let parts: [&dyn Display; 3] = [&beside, &"", &""];
+            let remark = Draft::new(RecordKind::Assistant, parts, limits::RESULT);
+            has_remark = remark.is_some_and(|remark| self.append(&remark).is_ok());
         }
-        added
+        let (mut added, mut left_out) = (0, 0);
+        for call in calls {
+            // After a call that is left out, no further one is run.
+            let is_over = left_out > 0 || added == limits::CALLS_AT_ONCE;
+            let mut fits = !is_over && self.add_call(iteration, &call).is_ok();
+            if !fits && added == 0 && has_remark {
+                // What the model says beside it matters less than the call.
+                self.used = self.turn().last().map_or(self.used, |remark| remark.at);
+                has_remark = false;
+                fits = self.add_call(iteration, &call).is_ok();
+            }
+            if fits {
+                added += 1;
+            } else {
+                left_out += 1;
+            }
+        }
+        if added == 0 {
+            return Err(HistoryFull);
+        }
+        if let Some((at, mut header)) = self.turn().last().map(|last| (last.at, last.header)) {
+            header.not_run = u8::try_from(left_out).unwrap_or(u8::MAX);
+            self.rewrite(at, &header);
+        }
+        Ok(left_out)
     }
 
-    fn try_add_calls<'a>(
-        &mut self,
-        iteration: u8,
-        beside: ModelText<'_>,
-        calls: impl Iterator<Item = RequestedCall<'a>>,
-    ) -> Result<(), HistoryFull> {
-        if !beside.is_blank() {
-            let parts: [&dyn Display; 3] = [&beside, &"", &""];
-            self.append(&Draft::new(RecordKind::Assistant, parts, limits::RESULT).ok_or(HistoryFull)?)?;
+    /// Forgets how many calls of earlier rounds were left out: the model has asked for them again, or has not.
+    fn forget_left_out(&mut self) {
+        while let Some((at, mut header)) =
+            self.turn().find(|record| record.header.not_run > 0).map(|record| (record.at, record.header))
+        {
+            header.not_run = 0;
+            self.rewrite(at, &header);
         }
-        for call in calls {
-            let id = self.id(&call);
-            let name = ToolName(call.name);
-            let draft = |arguments, flags| {
-                let mut draft =
-                    Draft::new(RecordKind::Call, [&id, &name, arguments], usize::MAX).ok_or(HistoryFull)?;
-                draft.header.iteration = iteration;
-                draft.header.flags = flags;
-                Ok(draft)
-            };
-            // No older turn is evicted for arguments that no tool takes.
-            if Measure::Plain.length(&call.arguments) > limits::RESULT {
-                self.append(&draft(&QuotedArguments(&call.arguments), INVALID)?)?;
-                continue;
-            }
-            self.append(&draft(&call.arguments, 0)?)?;
-            // They can be parsed only once they are decoded.
-            let Some(record) = self.turn().last() else { return Err(HistoryFull) };
-            let arguments = record.part(ARGUMENTS);
-            let is_blank = arguments.trim().is_empty();
-            let is_object =
-                Value::parse(arguments.as_bytes()).is_ok_and(|value| value.kind() == Kind::Object);
-            if !is_object {
-                self.used = record.at;
-                let quoted = QuotedArguments(&call.arguments);
-                let draft = if is_blank { draft(&"{}", 0)? } else { draft(&quoted, INVALID)? };
-                self.append(&draft)?;
-            }
+    }
+
+    fn add_call(&mut self, iteration: u8, call: &RequestedCall<'_>) -> Result<(), HistoryFull> {
+        let id = self.id(call);
+        let name = ToolName(call.name);
+        let draft = |arguments, flags| {
+            let mut draft =
+                Draft::new(RecordKind::Call, [&id, &name, arguments], usize::MAX).ok_or(HistoryFull)?;
+            draft.header.iteration = iteration;
+            draft.header.flags = flags;
+            Ok(draft)
+        };
+        // No tool accepts such long arguments, so nothing is given up for them.
+        if Measure::Plain.length(&call.arguments) > limits::RESULT {
+            return self.append(&draft(&QuotedArguments(&call.arguments), INVALID)?);
         }
-        Ok(())
+        self.append(&draft(&call.arguments, 0)?)?;
+        // The arguments can be parsed only after they are decoded.
+        let Some(record) = self.turn().last() else { return Err(HistoryFull) };
+        let arguments = record.part(ARGUMENTS);
+        let is_blank = matches!(arguments.trim(), "" | "null");
+        let is_object = Value::parse(arguments.as_bytes()).is_ok_and(|value| value.kind() == Kind::Object);
+        if is_object {
+            return Ok(());
+        }
+        self.used = record.at;
+        let quoted = QuotedArguments(&call.arguments);
+        let draft = if is_blank { draft(&"{}", 0)? } else { draft(&quoted, INVALID)? };
+        self.append(&draft)
     }
 
     /// The next call that has no result.
     pub fn pending(&self) -> Option<Call<'_>> {
-        self.turn().find(Record::is_pending).map(Call::new)
+        self.turn().find(Record::is_pending).map(Call::whole)
     }
 
-    /// Sets the result of the [pending](Self::pending) call. What does not fit is cut.
-    pub fn set_result(&mut self, result: &dyn Display, is_error: bool) {
-        let whole = Measure::Plain.length(result);
-        let wanted = whole.min(limits::RESULT);
+    /// Sets the result of the [pending](Self::pending) call, a JSON object. A result that is too long is cut and
+    /// remains a JSON object.
+    pub fn set_result(&mut self, result: &str, is_error: bool) {
+        let wanted = result.len().min(limits::RESULT);
         let can_have = self.make_room(wanted.saturating_sub(limits::RESULT_LEAST));
         let Some(call) = self.turn().find(Record::is_pending) else { return };
         // With the space that was reserved for this result.
         let most = self.free() + limits::RESULT_LEAST;
-        let length = if can_have.is_ok() { wanted } else { wanted.min(most) };
+        let shortened = Shortened { result, room: if can_have.is_ok() { wanted } else { wanted.min(most) } };
+        let length = Measure::Plain.length(&shortened);
         let (at, start, mut header) = (call.at, call.end(), call.header);
         header.flags |= DONE;
         if is_error {
             header.flags |= FAILED;
         }
-        if length < whole {
-            warn!("chat: a result of {} bytes is cut to {}", whole, length);
+        if length < result.len() {
+            warn!("chat: a result of {} bytes is cut to {}", result.len(), length);
         }
         // It is at most `limits::RESULT`.
         header.lengths[RESULT] = length as u16;
         self.bytes.copy_within(start..self.used, start + length);
         self.used += length;
         if let Some(room) = self.bytes.get_mut(start..start + length) {
-            record::fill(room, result);
+            record::fill(room, &shortened);
         }
         self.rewrite(at, &header);
     }
@@ -195,7 +236,10 @@ impl History {
     /// Sets a failure as the result of the [pending](Self::pending) call.
     pub fn set_failure(&mut self, failure: &NoResult) {
         let Some(name) = self.pending().map(|call| clip(&call.name)) else { return };
-        self.set_result(&FailureResult { failure, name }, true);
+        let mut result = String::<{ limits::FAILURE_RESULT }>::new();
+        // The buffer has room for the longest name.
+        let _ = write!(result, "{}", FailureResult { failure, name });
+        self.set_result(&result, true);
     }
 
     /// Ends a turn without the model's answer. If it made no calls, it is removed. Otherwise each pending call gets an
@@ -218,10 +262,12 @@ impl History {
         self.set_answer(&answer);
     }
 
-    /// The messages after so many of the oldest turns, oldest first.
-    pub fn messages_after(&self, turns: usize) -> Messages<'_> {
+    /// The messages after the `turns` oldest turns, oldest first. `earlier` says how much of the turns before the
+    /// current one they include.
+    pub fn messages_after(&self, turns: usize, earlier: EarlierTurns) -> Messages<'_> {
         let mut begins = self.records(0).filter(|record| record.header.kind == RecordKind::User);
-        Messages::new(self.records(begins.nth(turns).map_or(self.used, |record| record.at)))
+        let begin = begins.nth(turns).map_or(self.used, |record| record.at);
+        Messages::new(self.records(begin), self.current, earlier)
     }
 
     /// The number of turns, with the current one.
@@ -229,16 +275,9 @@ impl History {
         self.records(0).filter(|record| record.header.kind == RecordKind::User).count()
     }
 
-    /// How many of the oldest turns begin before the last `bytes` of what was said. The current turn never does.
-    pub fn turns_before_last(&self, bytes: usize) -> usize {
-        let begin = self.used.saturating_sub(bytes).min(self.current);
-        let begins = self.records(0).take_while(|record| record.at < begin);
-        begins.filter(|record| record.header.kind == RecordKind::User).count()
-    }
-
     /// The calls of the current turn that have a result, in order.
     pub fn calls(&self) -> impl Iterator<Item = Call<'_>> + Clone {
-        self.turn().filter(|record| record.has(DONE)).map(Call::new)
+        self.turn().filter(|record| record.has(DONE)).map(Call::whole)
     }
 
     fn records(&self, from: usize) -> Records<'_> {
@@ -258,47 +297,155 @@ impl History {
 
     fn make_room(&mut self, wanted: usize) -> Result<(), HistoryFull> {
         while self.free() < wanted {
-            if !self.evict_oldest() && !self.cut_longest() {
+            let has_given_up = self.summarise_next((self.current, 0))
+                || self.forget_calls()
+                || self.summarise_next((self.current, self.round))
+                || self.strip_next()
+                || self.drop_remark()
+                || self.evict_oldest()
+                || self.cut_longest();
+            if !has_given_up {
                 return Err(HistoryFull);
             }
         }
         Ok(())
     }
 
+    /// Leaves only a summary of the oldest result before this turn and round that has none yet.
+    fn summarise_next(&mut self, before: (usize, u8)) -> bool {
+        let next = self
+            .records(0)
+            .find(|record| record.has(DONE) && !record.has(SUMMARISED) && record.is_before(before));
+        let Some((at, mut header)) = next.map(|record| (record.at, record.header)) else { return false };
+        header.flags |= SUMMARISED;
+        self.rewrite(at, &header);
+        self.summarise(at, limits::RESULT_SUMMARY);
+        true
+    }
+
+    /// Reduces the oldest call of an earlier round of the current turn to its arguments and whether it succeeded.
+    fn strip_next(&mut self) -> bool {
+        let earlier = (self.current, self.round);
+        let next =
+            self.turn().find(|record| record.has(DONE) && !record.has(BARE) && record.is_before(earlier));
+        let Some((at, mut header)) = next.map(|record| (record.at, record.header)) else { return false };
+        header.flags |= BARE;
+        self.rewrite(at, &header);
+        self.summarise(at, 0);
+        let mut id = String::<{ limits::CALL_ID }>::new();
+        let generated = self.generate_id();
+        if write!(id, "{generated}").is_ok() && id.len() < header.length(ID) {
+            self.replace(at, ID, &id);
+        }
+        true
+    }
+
+    /// Replaces a result by a summary of at most `room` bytes, if that is shorter.
+    fn summarise(&mut self, at: usize, room: usize) {
+        let Some(record) = self.records(at).next() else { return };
+        let summary = Summary { result: record.part(RESULT), room };
+        let mut text = String::<{ limits::RESULT_SUMMARY }>::new();
+        if write!(text, "{summary}").is_ok() && text.len() < record.header.length(RESULT) {
+            self.replace(at, RESULT, &text);
+        }
+    }
+
+    /// Removes all calls of the oldest turn that has any, except the current turn.
+    fn forget_calls(&mut self) -> bool {
+        let Some(call) = self.records(0).find(|record| record.header.kind == RecordKind::Call) else {
+            return false;
+        };
+        if call.at >= self.current {
+            return false;
+        }
+        let is_user = |record: &Record<'_>| record.header.kind == RecordKind::User;
+        let Some(message) = self.records(0).take_while(|record| record.at < call.at).filter(is_user).last()
+        else {
+            return false;
+        };
+        // The turn ends with the answer.
+        let answer = self.records(call.at).take_while(|record| !is_user(record)).last();
+        let (from, to) = (message.end(), answer.map_or(call.at, |answer| answer.at));
+        self.remove(from, to);
+        from < to
+    }
+
+    /// Removes what the model said beside the calls of the oldest round of the current turn.
+    fn drop_remark(&mut self) -> bool {
+        let mut turn = self.turn();
+        let is_followed_by_an_earlier_round = |record: &Record<'_>| {
+            let next = self.records(record.end()).next();
+            next.is_some_and(|next| {
+                next.header.kind == RecordKind::Call && next.header.iteration < self.round
+            })
+        };
+        let remark = turn.find(|record| {
+            record.header.kind == RecordKind::Assistant && is_followed_by_an_earlier_round(record)
+        });
+        let Some((from, to)) = remark.map(|remark| (remark.at, remark.end())) else { return false };
+        self.remove(from, to);
+        true
+    }
+
     /// Evicts the oldest turn, unless it is the current one.
     fn evict_oldest(&mut self) -> bool {
         let next = self.records(0).skip(1).find(|record| record.header.kind == RecordKind::User);
         let end = next.map_or(self.current, |record| record.at).min(self.current);
-        self.bytes.copy_within(end..self.used, 0);
-        self.used -= end;
-        self.current -= end;
+        self.remove(0, end);
         end > 0
     }
 
     /// Cuts the longest result of the current turn in half, if it is long.
     fn cut_longest(&mut self) -> bool {
-        let longest = self.turn().max_by_key(|record| record.header.length(RESULT));
-        let Some((at, mut header)) = longest.map(|record| (record.at, record.header)) else { return false };
-        let old = header.length(RESULT);
+        let Some(record) = self.turn().max_by_key(|record| record.header.length(RESULT)) else {
+            return false;
+        };
+        let (at, mut header, old) = (record.at, record.header, record.header.length(RESULT));
         if old < 2 * limits::RESULT_LEAST {
             return false;
         }
+        let Some(cut) = Cut::new(record.part(RESULT), old / 2) else {
+            self.summarise(at, limits::RESULT_LEAST);
+            return self.records(at).next().is_some_and(|record| record.header.length(RESULT) < old);
+        };
+        let (kept, after) = (cut.before.len(), cut.after.len());
+        let mut ending = String::<{ limits::CUT_ENDING }>::new();
+        // The buffer has room for the longest ending.
+        let _ = write!(ending, "{}", cut.ending);
         let start = at + header.offset(RESULT);
-        let keep = (start + old / 2 - MARK.len()..).find(|at| self.is_boundary(*at)).unwrap_or(start);
-        let end = keep + MARK.len();
-        if let Some(room) = self.bytes.get_mut(keep..end) {
-            room.copy_from_slice(MARK.as_bytes());
+        let (end, new) = (start + old, kept + ending.len() + after);
+        self.bytes.copy_within(end - after..self.used, start + kept + ending.len());
+        self.used -= old - new;
+        if let Some(room) = self.bytes.get_mut(start + kept..start + kept + ending.len()) {
+            room.copy_from_slice(ending.as_bytes());
         }
-        self.bytes.copy_within(start + old..self.used, end);
-        self.used -= start + old - end;
-        header.lengths[RESULT] = (end - start) as u16;
+        header.lengths[RESULT] = new as u16;
         self.rewrite(at, &header);
         true
     }
 
-    /// Whether a character begins at this byte, or the buffer ends.
-    fn is_boundary(&self, at: usize) -> bool {
-        self.bytes.get(at).is_none_or(|byte| byte & 0xC0 != 0x80)
+    /// Replaces a part of a record by a shorter text.
+    fn replace(&mut self, at: usize, part: usize, text: &str) {
+        let Some(mut header) = self.records(at).next().map(|record| record.header) else { return };
+        let (start, old) = (at + header.offset(part), header.length(part));
+        if let Some(room) = self.bytes.get_mut(start..start + text.len()).filter(|_| text.len() <= old) {
+            room.copy_from_slice(text.as_bytes());
+            self.remove(start + text.len(), start + old);
+            if let Some(length) = header.lengths.get_mut(part) {
+                // The new text is shorter, so its length fits.
+                *length = text.len() as u16;
+            }
+            self.rewrite(at, &header);
+        }
+    }
+
+    /// Removes these bytes. The range must not contain the beginning of the current turn.
+    fn remove(&mut self, from: usize, to: usize) {
+        self.bytes.copy_within(to..self.used, from);
+        self.used -= to - from;
+        if self.current >= to {
+            self.current -= to - from;
+        }
     }
 
     fn append(&mut self, draft: &Draft<'_>) -> Result<(), HistoryFull> {
@@ -325,23 +472,27 @@ impl History {
 
     /// The id of a new call: the model's, if every provider accepts it and no other call has it.
     fn id<'a>(&mut self, call: &RequestedCall<'a>) -> CallId<'a> {
-        let is_taken = |id: &CallId<'_>| {
-            let calls = self.records(0).filter(|record| record.header.kind == RecordKind::Call);
-            calls.into_iter().any(|record| id.is(record.part(ID)))
-        };
-        if let Some(id) = call.id.and_then(CallId::given).filter(|id| !is_taken(id)) {
+        if let Some(id) = call.id.and_then(CallId::given).filter(|id| !self.is_taken(id)) {
             return id;
         }
-        let mut number = self.last_id;
+        self.generate_id()
+    }
+
+    /// Generates an id that no other call has.
+    fn generate_id<'a>(&mut self) -> CallId<'a> {
         loop {
-            number = number.wrapping_add(1);
-            let id = CallId::Generated(number);
+            self.last_id = self.last_id.wrapping_add(1);
+            let id = CallId::Generated(self.last_id);
             // There are fewer calls than numbers.
-            if !is_taken(&id) {
-                self.last_id = number;
+            if !self.is_taken(&id) {
                 return id;
             }
         }
+    }
+
+    fn is_taken(&self, id: &CallId<'_>) -> bool {
+        let mut calls = self.records(0).filter(|record| record.header.kind == RecordKind::Call);
+        calls.any(|record| id.is(record.part(ID)))
     }
 }
 

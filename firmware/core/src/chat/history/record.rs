@@ -30,6 +30,10 @@ pub(super) const DONE: u8 = 1;
 pub(super) const FAILED: u8 = 2;
 /// The arguments were not a JSON object; the record quotes them in one.
 pub(super) const INVALID: u8 = 4;
+/// The result is a [`Summary`](crate::tool::Summary).
+pub(super) const SUMMARISED: u8 = 8;
+/// The result and the id are as short as possible.
+pub(super) const BARE: u8 = 16;
 
 /// The beginning of a record: its kind, and the lengths of its parts.
 #[derive(Clone, Copy, Debug)]
@@ -37,12 +41,14 @@ pub(super) struct Header {
     pub(super) kind: RecordKind,
     pub(super) iteration: u8,
     pub(super) flags: u8,
+    /// In the last call of a round: the number of further calls in the model's reply that were not run.
+    pub(super) not_run: u8,
     pub(super) lengths: [u16; 4],
 }
 
 impl Header {
     /// Encoded bytes.
-    pub(super) const SIZE: usize = 11;
+    pub(super) const SIZE: usize = 12;
 
     /// The size of the record.
     pub(super) fn total(&self) -> usize {
@@ -60,15 +66,15 @@ impl Header {
 
     pub(super) fn encode(&self) -> [u8; Self::SIZE] {
         let [[a, b], [c, d], [e, f], [g, h]] = self.lengths.map(u16::to_le_bytes);
-        [self.kind as u8, self.iteration, self.flags, a, b, c, d, e, f, g, h]
+        [self.kind as u8, self.iteration, self.flags, self.not_run, a, b, c, d, e, f, g, h]
     }
 
-    fn decode([kind, iteration, flags, a, b, c, d, e, f, g, h]: [u8; Self::SIZE]) -> Option<Self> {
+    fn decode([kind, iteration, flags, not_run, a, b, c, d, e, f, g, h]: [u8; Self::SIZE]) -> Option<Self> {
         let kind = [RecordKind::User, RecordKind::Assistant, RecordKind::Call]
             .into_iter()
             .find(|known| *known as u8 == kind)?;
         let lengths = [[a, b], [c, d], [e, f], [g, h]].map(u16::from_le_bytes);
-        Some(Self { kind, iteration, flags, lengths })
+        Some(Self { kind, iteration, flags, not_run, lengths })
     }
 }
 
@@ -95,6 +101,11 @@ impl<'a> Record<'a> {
 
     pub(super) const fn has(&self, flag: u8) -> bool {
         self.header.flags & flag != 0
+    }
+
+    /// Whether the record belongs to an earlier turn, or to an earlier round of the current turn.
+    pub(super) const fn is_before(&self, (current, round): (usize, u8)) -> bool {
+        self.at < current || self.header.iteration < round
     }
 
     /// Whether it is a call without a result.
@@ -137,7 +148,7 @@ pub(super) struct Draft<'a> {
 impl<'a> Draft<'a> {
     /// Measures the parts, of which at most `most` bytes each are kept. `None` if a length does not fit into the header.
     pub(super) fn new(kind: RecordKind, parts: [&'a dyn Display; 3], most: usize) -> Option<Self> {
-        let mut header = Header { kind, iteration: 0, flags: 0, lengths: [0; 4] };
+        let mut header = Header { kind, iteration: 0, flags: 0, not_run: 0, lengths: [0; 4] };
         for (length, part) in header.lengths.iter_mut().zip(parts) {
             *length = u16::try_from(Measure::Plain.length(part).min(most)).ok()?;
         }

@@ -74,7 +74,7 @@ fn write_round(round: &Round<'_>, out: &mut Writer<'_>) {
         out.field("tool_use_id", call.id);
         // The API rejects an empty text.
         if !call.result_text().is_empty() {
-            out.field("content", call.result_text());
+            out.field("content", format_args!("{}", call.shown_result()));
         }
         if call.result.is_none_or(|result| result.is_error) {
             out.field("is_error", true);

@@ -9,13 +9,13 @@ mod openai;
 
 use core::fmt::{self, Display};
 
-use super::history::{Call, History, Message, Messages};
+use super::history::{Call, EarlierTurns, History, Message, Messages};
 use super::reply::{Arguments, ModelReply, RequestedCall};
 use super::turn_settings::TurnSettings;
 use crate::json::{self, Bracket, Kind, Overflow, Text, Value, Writer};
 use crate::limits;
 use crate::log::debug;
-use crate::tool::{Format, Registry, ToolSet};
+use crate::tool::{Format, Registry, Tool, ToolSet};
 
 /// The provider of a model. The first one is all zeros, as a new hub's memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,8 +52,12 @@ pub struct Ask<'a> {
     pub history: &'a History,
     /// How many of its oldest turns are left out.
     pub forgotten: usize,
+    /// How much of the earlier turns is included.
+    pub earlier: EarlierTurns,
     /// Whether the hub's own tools come with an example.
     pub has_examples: bool,
+    /// Whether tools that have been called before come first.
+    pub used_first: bool,
     /// The tools to offer, as far as the settings allow them. Without tools, earlier calls are left out too: providers
     /// reject calls of tools that are not declared.
     pub tools: Option<&'a Registry>,
@@ -64,18 +68,28 @@ impl<'a> Ask<'a> {
     /// middle of a turn.
     pub fn new(settings: &'a TurnSettings, history: &'a History, registry: &'a Registry) -> Self {
         let tools = settings.tools.has_some(registry).then_some(registry);
-        Self { settings, history, forgotten: 0, has_examples: true, tools }
+        Self {
+            settings,
+            history,
+            forgotten: 0,
+            earlier: EarlierTurns::Whole,
+            has_examples: true,
+            used_first: false,
+            tools,
+        }
     }
 
     fn messages(&self) -> Messages<'a> {
-        self.history.messages_after(self.forgotten)
+        self.history.messages_after(self.forgotten, self.earlier)
     }
 }
 
 /// Writes the whole question into `buffer`, and returns its length and the tools that are left out.
 ///
-/// If not all of it fits, the examples of tools are left out, then old turns, except for the last [`limits::LAST_TURNS`]
-/// bytes of the conversation, and then tools. With `all_tools`, it returns `None` rather than leave out more than examples.
+/// If the question is too long, these are left out in this order: examples of tools; results of earlier turns, except
+/// for summaries; calls of earlier turns; tools, first those that were never called. Words of people and the model are
+/// left out only if they do not fit even without tools. With `all_tools`, returns `None` instead of leaving out more
+/// than examples.
 pub fn write_to_fit(mut ask: Ask<'_>, all_tools: bool, buffer: &mut [u8]) -> Option<(usize, ToolSet)> {
     loop {
         let mut writer = Writer::new(buffer);
@@ -92,20 +106,20 @@ pub fn write_to_fit(mut ask: Ask<'_>, all_tools: bool, buffer: &mut [u8]) -> Opt
         if all_tools {
             break None;
         }
-        let dispensable = match written {
-            Ok(_) => ask.history.turns_before_last(limits::LAST_TURNS),
-            // It does not even fit without tools.
-            Err(Overflow) => ask.history.turns().saturating_sub(1),
-        };
-        match dispensable.saturating_sub(ask.forgotten) {
-            0 => break Some((writer.finish().ok()?, written.ok()?)),
-            more => {
-                ask.forgotten += more.div_ceil(4);
-                debug!(
-                    "chat: the {} oldest turns are left out of a question that is too long",
-                    ask.forgotten
-                );
+        let earlier_turns = ask.history.turns().saturating_sub(ask.forgotten + 1);
+        match (ask.earlier, written) {
+            (EarlierTurns::Whole, _) if earlier_turns > 0 => ask.earlier = EarlierTurns::Summaries,
+            (EarlierTurns::Summaries, _) => {
+                ask.earlier = EarlierTurns::Words;
+                debug!("chat: the question has no room for the calls of earlier turns");
             }
+            (_, Ok(_)) if !ask.used_first => ask.used_first = true,
+            (_, Ok(left_out)) => break Some((writer.finish().ok()?, left_out)),
+            (_, Err(Overflow)) if earlier_turns > 0 => {
+                ask.forgotten += earlier_turns.div_ceil(4);
+                debug!("chat: the question has no room for the {} oldest turns", ask.forgotten);
+            }
+            (_, Err(Overflow)) => break None,
         }
     }
 }
@@ -246,8 +260,8 @@ fn write_tools(format: Format, registry: &Registry, ask: &Ask<'_>, out: &mut Wri
     out.key("tools");
     let list = out.open_array();
     let start = out.mark();
-    let is_allowed = |names: [&str; 2]| ask.settings.tools.allows(names);
-    let left_out = format.write_fitting(registry, &is_allowed, ask.has_examples, ENDING, out);
+    let is_offered = |name: &str, tool: &Tool<'_>| ask.settings.tools.offers(name, tool);
+    let left_out = format.write_fitting(registry, &is_offered, ask.has_examples, ask.used_first, ENDING, out);
     let has_some = !out.since(start).is_empty();
     out.close(list);
     if !has_some {
@@ -292,7 +306,7 @@ fn write_flat(ask: &Ask<'_>, flat: &Flat, out: &mut Writer<'_>) {
                 for call in round.calls() {
                     let message = open_message("tool", out);
                     (flat.result)(&call, out);
-                    out.field("content", call.result_text());
+                    out.field("content", format_args!("{}", call.shown_result()));
                     out.close(message);
                 }
             }

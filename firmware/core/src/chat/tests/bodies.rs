@@ -1,5 +1,6 @@
 //! The request bodies for each provider.
 
+use std::format;
 use std::ops::ControlFlow;
 use std::string::{String, ToString};
 use std::vec;
@@ -124,6 +125,7 @@ fn tools_are_those_that_the_rule_allows_in_the_providers_format() {
     }
 }
 
+/// spec: reply-15, reply-18
 #[test]
 fn anthropic_is_asked_in_blocks() {
     let world = conversation(Provider::Anthropic, json!({}));
@@ -177,6 +179,7 @@ fn openai_is_asked_with_calls_and_results() {
     );
 }
 
+/// spec: reply-15, reply-18
 #[test]
 fn ollama_is_asked_with_objects_and_names() {
     let world = conversation(Provider::Ollama, json!({}));
@@ -270,10 +273,11 @@ fn tools_that_do_not_fit_are_left_out_and_told() {
     assert_eq!((most, examples > 0), (tool_names(&whole).len(), true));
 }
 
-/// However long the tools and the conversation are, the last turns are in the question, and no more is left out than needs
-/// to be.
+/// The question contains the words of people and the model, however long tools and conversation are.
+///
+/// spec: reply-02
 #[test]
-fn the_last_turns_do_not_pay_for_tools() {
+fn people_and_model_words_are_kept_longest() {
     for service in Provider::ALL {
         for length in [10, 100, 300, 700, 1500] {
             let mut world = World::new(service, json!({}));
@@ -283,32 +287,87 @@ fn the_last_turns_do_not_pay_for_tools() {
             }
             world.says("And now?");
             let ask = Ask::new(&world.settings, &world.history, &world.registry);
-            let mut kept = 0;
-            for room in [8000, 10_000, 12_000, limits::MQTT_SEND, 24_000] {
+            for room in [9000, 10_000, 12_000, limits::MQTT_SEND, 24_000] {
                 let mut buffer = vec![0; room];
                 let (written, left_out) = provider::write_to_fit(ask, false, &mut buffer).unwrap();
                 let body: Value = serde_json::from_slice(&buffer[..written]).unwrap();
-                let said: Vec<_> = body["messages"]
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .filter(|message| message["role"] == "user")
-                    .collect();
-                assert_eq!(said.last().unwrap()["content"], "And now?");
-                let bytes: usize =
-                    said.iter().map(|message| message["content"].as_str().unwrap().len()).sum();
-                let is_whole = said.len() == world.history.turns();
-                // A turn takes its two texts, and a header for each.
-                let kept_bytes = bytes + said.len() * ("Yes.".len() + 22);
-                assert!(is_whole || kept_bytes + length + 30 > limits::LAST_TURNS, "{room}: {kept_bytes}");
-                // Older turns only where all tools are.
-                assert!(left_out.is_empty() || bytes <= limits::LAST_TURNS, "{room}: {bytes}");
-                assert!(said.len() >= kept, "{room}");
-                kept = said.len();
-                if room == 24_000 {
-                    assert!(is_whole && left_out.is_empty());
-                }
+                let messages = body["messages"].as_array().unwrap();
+                let said = messages.iter().filter(|message| message["role"] == "user").count();
+                assert_eq!(said, world.history.turns(), "{room}");
+                assert_eq!(messages.last().unwrap()["content"], "And now?");
+                assert!(room < 24_000 || left_out.is_empty());
             }
         }
     }
+}
+
+/// A person asks why. The previous turn had several calls, and not all tools fit beside them.
+#[test]
+fn earlier_calls_are_dropped_before_tools_and_tools_before_words() {
+    for service in Provider::ALL {
+        let mut world = World::new(service, json!({}));
+        world.says("Switch everything off");
+        let calls: Vec<_> = (0..8).map(|lamp| ("", "hub_echo", json!({"lamp": lamp}))).collect();
+        world.hears(None, &calls);
+        for lamp in 0..8 {
+            let state = "s".repeat(100);
+            world.done(json!({"success": true, "result": {"state": state}, "message": format!("Lamp {lamp} is off")}));
+        }
+        world.hears(Some("I switched off eight lamps."), &[]);
+        world.says("Why did you do that?");
+        let ask = Ask::new(&world.settings, &world.history, &world.registry);
+        let mut seen = std::collections::BTreeSet::new();
+        for room in (1500..14_000).step_by(50) {
+            let mut buffer = vec![0; room];
+            let (written, left_out) = provider::write_to_fit(ask, false, &mut buffer).unwrap();
+            let text = core::str::from_utf8(&buffer[..written]).unwrap();
+            for words in ["Switch everything off", "I switched off eight lamps.", "Why did you do that?"] {
+                assert!(text.contains(words), "{room}: {text}");
+            }
+            let detail = match (text.contains("sssss"), text.contains("Lamp 7 is off")) {
+                (true, true) => 2,
+                (false, true) => 1,
+                (false, false) => 0,
+                (true, false) => panic!("half a turn: {text}"),
+            };
+            assert!(left_out.is_empty() || detail == 0, "{room}: {text}");
+            assert!(seen.last().is_none_or(|most| detail >= *most), "{room}");
+            seen.insert(detail);
+        }
+        assert_eq!(seen.len(), 3);
+    }
+}
+
+/// If tools have to be left out, those that were never called go first.
+#[test]
+fn used_tools_are_kept_longer() {
+    let mut world = World::new(Provider::OpenAi, json!({}));
+    let used = world.registry.names("undo", |[name, _]| name.to_string()).unwrap();
+    let name = used.as_str().try_into().unwrap();
+    world.registry.count(&crate::tool::Execution { name, success: true, milliseconds: 1 });
+    world.says("Hello");
+    let ask = Ask::new(&world.settings, &world.history, &world.registry);
+    let mut buffer = vec![0; 2000];
+    let (written, left_out) = provider::write_to_fit(ask, false, &mut buffer).unwrap();
+    let body: Value = serde_json::from_slice(&buffer[..written]).unwrap();
+    assert!(!left_out.is_empty());
+    assert_eq!(body["tools"][0]["function"]["name"], used);
+}
+
+/// Definitions take up room in every question. Rarely needed tools are therefore offered only by rules that name them.
+#[test]
+fn some_tools_are_offered_only_where_a_rule_names_them() {
+    let names = |rule: Value| {
+        let mut world = World::new(Provider::Anthropic, rule);
+        world.says("Hello");
+        tool_names(&world.body())
+    };
+    let everyday = names(json!({}));
+    for name in
+        ["hub_echo", "hub_restart_hub", "hub_factory_reset", "hub_set_feature_flag", "hub_list_project_flags"]
+    {
+        assert!(!everyday.iter().any(|offered| offered == name), "{name}");
+        assert_eq!(names(json!({"tools": {"enabled": true, "allowed_tools": [name]}})), [name]);
+    }
+    assert!(everyday.len() >= 6, "{everyday:?}");
 }

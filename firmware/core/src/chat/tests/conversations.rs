@@ -9,7 +9,7 @@ use proptest::strategy::ValueTree;
 use serde_json::{Value, json};
 
 use super::{World, body, conversation, rule_text, settings};
-use crate::chat::history::Message;
+use crate::chat::history::{EarlierTurns, Message};
 use crate::chat::provider;
 use crate::chat::{Input, Provider};
 
@@ -178,7 +178,7 @@ proptest! {
         let asked = settings(&asked);
         lived(Provider::ALL[service], &happens, |world| {
             // When the model is asked next, with this rule or another one.
-            let last = world.history.messages_after(0).last();
+            let last = world.history.messages_after(0, EarlierTurns::Whole).last();
             let is_asking = world.history.pending().is_none()
                 && matches!(last, Some(Message::User(_) | Message::Round(_)));
             if is_asking {
@@ -206,7 +206,10 @@ fn print_bodies() {
             let happens = happens().new_tree(&mut runner).unwrap().current();
             lived(service, &happens, |world| {
                 if world.history.pending().is_none()
-                    && matches!(world.history.messages_after(0).last(), Some(Message::Round(_)))
+                    && matches!(
+                        world.history.messages_after(0, EarlierTurns::Whole).last(),
+                        Some(Message::Round(_))
+                    )
                 {
                     print(service, &world.body());
                 }

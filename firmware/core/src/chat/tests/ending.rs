@@ -4,7 +4,7 @@ use std::format;
 use std::string::ToString;
 use std::vec;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Todo, World};
 use crate::chat::{Ending, FinishReason, Input, ModelText, Provider, TurnFailure};
@@ -89,5 +89,48 @@ fn what_was_done_leaves_room_for_why_the_turn_ended() {
         assert!(words.ends_with(" Sorry, that took too long."), "{room}: {words}");
         assert!(words.starts_with("00 \"ä") && (room > 1500 || words.contains(MARK)), "{room}: {words}");
         assert!(world.reply().to_string().len() <= room - limits::TRANSACTION, "{room}");
+    }
+}
+
+/// People hear the tools' own words and numbers, never names of tools.
+#[test]
+fn report_names_no_tools() {
+    let said = |results: &[Value]| {
+        let mut world = World::new(Provider::OpenAi, json!({}));
+        world.says("Go");
+        world.hears(None, &vec![("", "hub_echo", json!({})); results.len()]);
+        for result in results {
+            world.done(result.clone());
+        }
+        if world.turn.is_some() {
+            world.on(Input::TimedOut);
+        }
+        world.reply()["message"].as_str().unwrap().replace(" Sorry, that took too long.", "")
+    };
+    let done = json!({"success": true, "result": {"on": true}});
+    let unknown = json!({"success": false, "error": "'hub_echo' …", "error_type": "outcome_unknown", "tool_name": "hub_echo"});
+    let words = json!({"success": true, "message": "The light is on"});
+    let large =
+        json!({"success": false, "error": "'hub_echo' …", "error_type": "too_large", "message": "Too long."});
+    let failed = json!({"success": false, "error": "no", "error_type": "execution_error", "message": "No."});
+    for (results, expected) in [
+        (vec![done.clone(), failed.clone()], "I completed one step."),
+        (vec![done.clone(), failed.clone(), done.clone()], "I completed 2 steps."),
+        (vec![unknown.clone(), failed.clone()], "I do not know whether one step was completed."),
+        (
+            vec![unknown.clone(), unknown.clone(), failed.clone()],
+            "I do not know whether 2 steps were completed.",
+        ),
+        (
+            vec![done.clone(), unknown.clone(), failed.clone()],
+            "I completed one step. I do not know whether one more step was completed.",
+        ),
+        (
+            vec![done.clone(), words.clone(), large, words, done, unknown.clone(), unknown, failed],
+            "The light is on. Too long. The light is on. I completed 2 more steps. \
+             I do not know whether 2 more steps were completed.",
+        ),
+    ] {
+        assert_eq!(said(&results), expected);
     }
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{read, reply_body};
-use crate::chat::history::{Call, HistoryFull, Message, NoResult};
+use crate::chat::history::{EarlierTurns, HistoryFull, Message, NoResult};
 use crate::chat::{History, ModelText, Provider};
 use crate::limits;
 use crate::text::MARK;
@@ -17,7 +17,7 @@ use crate::text::MARK;
 /// A history as lines of text, to compare.
 fn shown(history: &History) -> Vec<String> {
     let mut shown = Vec::new();
-    for message in history.messages_after(0) {
+    for message in history.messages_after(0, EarlierTurns::Whole) {
         match message {
             Message::User(text) => shown.push(format!("user: {text}")),
             Message::Assistant(text) => shown.push(format!("said: {text}")),
@@ -33,7 +33,12 @@ fn shown(history: &History) -> Vec<String> {
 }
 
 /// Adds the calls of a model's reply.
-fn request(history: &mut History, iteration: u8, service: Provider, body: &str) -> Result<(), HistoryFull> {
+fn request(
+    history: &mut History,
+    iteration: u8,
+    service: Provider,
+    body: &str,
+) -> Result<usize, HistoryFull> {
     let reply = read(service, body);
     history.add_calls(iteration, reply.content, reply.calls())
 }
@@ -46,13 +51,13 @@ fn a_conversation_is_kept_in_order() {
     let body = reply_body(Provider::Anthropic, Some("One moment"), &calls);
     request(&mut history, 0, Provider::Anthropic, &body).unwrap();
     assert_eq!(history.pending().unwrap().id, "a");
-    history.set_result(&"yes", false);
+    history.set_result("yes", false);
     assert_eq!(history.pending().unwrap().id, "b");
-    history.set_result(&"no", true);
+    history.set_result("no", true);
     assert!(history.pending().is_none());
     let body = reply_body(Provider::Anthropic, None, &[("c", "off", json!({}))]);
     request(&mut history, 1, Provider::Anthropic, &body).unwrap();
-    history.set_result(&"", false);
+    history.set_result("", false);
     history.set_answer(&"Done");
     history.begin(&"Thanks").unwrap();
     assert_eq!(
@@ -80,7 +85,7 @@ fn ids_are_made_where_none_is_or_where_providers_refuse_it() {
     let calls = odd.map(|id| (id, "c", json!({})));
     request(&mut history, 1, Provider::OpenAi, &reply_body(Provider::OpenAi, None, &calls)).unwrap();
     while history.pending().is_some() {
-        history.set_result(&"{}", false);
+        history.set_result("{}", false);
     }
     let ids: Vec<_> = history.calls().map(|call| call.id.to_string()).collect();
     let made =
@@ -96,7 +101,7 @@ fn names_that_providers_refuse_are_put_right() {
     let calls = [("1", "hub.echo now", json!({})), ("2", "", json!({})), ("3", long.as_str(), json!({}))];
     request(&mut history, 0, Provider::OpenAi, &reply_body(Provider::OpenAi, None, &calls)).unwrap();
     while history.pending().is_some() {
-        history.set_result(&"{}", false);
+        history.set_result("{}", false);
     }
     let names: Vec<_> = history.calls().map(|call| call.name.to_string()).collect();
     assert_eq!(names, ["hub_echo_now", "_", &long[..64]]);
@@ -132,25 +137,38 @@ fn arguments_that_are_no_object_are_quoted_in_one() {
 }
 
 #[test]
-fn whole_turns_are_dropped_oldest_first() {
+fn results_are_dropped_first_then_calls_then_words() {
     let mut history = History::new();
     let turn = |history: &mut History, number: usize| {
-        history.begin(&format!("question {number} {}", "q".repeat(500))).unwrap();
+        history.begin(&format!("question {number} {}", "q".repeat(300))).unwrap();
         let calls = [("", "echo", json!({"n": number}))];
         request(history, 0, Provider::Ollama, &reply_body(Provider::Ollama, None, &calls)).unwrap();
-        history.set_result(&"r".repeat(500), false);
+        let result = json!({"success": true, "result": "r".repeat(600), "message": format!("done {number}")});
+        history.set_result(&result.to_string(), false);
         history.set_answer(&format!("answer {number}"));
     };
+    let mut most = 0;
     for number in 0..50 {
         turn(&mut history, number);
-        let questions: Vec<_> = shown(&history).into_iter().filter(|line| line.starts_with("user")).collect();
-        let first = questions[0].split(' ').nth(2).unwrap().parse::<usize>().unwrap();
-        assert_eq!(questions.len(), number + 1 - first);
-        assert_eq!(shown(&history).len(), 4 * questions.len(), "a turn is there in whole or not at all");
-        if number > 5 {
-            assert_eq!(questions.len(), 4);
+        let lines = shown(&history);
+        // The detail kept of each turn: 0 for words, 1 for the call with a summary, 2 for everything.
+        let mut details = Vec::new();
+        for line in &lines {
+            match line {
+                line if line.starts_with("user: ") => details.push(0),
+                line if line.contains("-> {") => {
+                    *details.last_mut().unwrap() = if line.contains("rrr") { 2 } else { 1 };
+                }
+                _ => {}
+            }
         }
+        assert!(details.is_sorted() && *details.last().unwrap() == 2, "{lines:#?}");
+        assert!(lines[0].starts_with(&format!("user: question {} ", number + 1 - details.len())), "in order");
+        assert!(lines.last().unwrap().ends_with(&format!("answer {number}")));
+        most = most.max(details.len());
     }
+    // This many turns fit without their calls.
+    assert!(most > 11, "{most}");
 }
 
 #[test]
@@ -166,36 +184,75 @@ fn a_message_that_can_never_fit_drops_nothing() {
 }
 
 #[test]
-fn calls_that_do_not_fit_leave_no_trace() {
+fn only_calls_that_fit_are_added() {
     let mut history = History::new();
     history.begin(&"Go").unwrap();
     let long = "x".repeat(2000);
-    let calls = ["a", "b", "c"].map(|id| (id, "echo", json!({"text": long})));
+    let calls = ["a", "b", "c", "d"].map(|id| (id, "echo", json!({"text": long})));
     let body = reply_body(Provider::Anthropic, Some("Well"), &calls);
+    assert_eq!(request(&mut history, 0, Provider::Anthropic, &body), Ok(2));
+    history.set_result("{}", false);
+    history.set_result("{}", false);
+    let taken: Vec<_> = history.calls().map(|call| (call.id.to_string(), call.not_run)).collect();
+    assert_eq!(taken, [("a".into(), 0), ("b".into(), 2)]);
+
+    // If not even the first call fits, nothing is added.
+    let mut history = History::new();
+    let message = "x".repeat(4900);
+    history.begin(&message).unwrap();
+    let body =
+        reply_body(Provider::Anthropic, Some("Well"), &[("a", "echo", json!({"text": "y".repeat(200)}))]);
     assert_eq!(request(&mut history, 0, Provider::Anthropic, &body), Err(HistoryFull));
-    assert_eq!(shown(&history), ["user: Go"]);
+    assert_eq!(shown(&history), [format!("user: {message}")]);
 }
 
 #[test]
-fn results_of_a_large_turn_are_cut_and_say_so() {
+fn earlier_rounds_keep_summaries() {
     let mut history = History::new();
     history.begin(&"Go").unwrap();
-    for iteration in 0..12 {
+    let of = |history: &History, place: usize| {
+        let result = history.calls().nth(place).unwrap().result_text().to_string();
+        serde_json::from_str::<serde_json::Value>(&result).unwrap()
+    };
+    for iteration in 0..4u8 {
         let calls = [("", "a", json!({})), ("", "b", json!({}))];
         request(&mut history, iteration, Provider::Ollama, &reply_body(Provider::Ollama, None, &calls))
             .unwrap();
-        history.set_result(&"ä".repeat(2000), false);
-        history.set_result(&"short", false);
+        let said = json!({"success": true, "result": "ä".repeat(800), "message": "That is done"});
+        history.set_result(&said.to_string(), false);
+        history.set_result(&json!({"success": true, "result": ["ö".repeat(400), 7]}).to_string(), false);
+        let last = usize::from(iteration) * 2;
+        assert!(of(&history, last)["result"].as_str().unwrap().starts_with("ää"));
+        assert!(of(&history, last + 1)["result"][0].as_str().unwrap().starts_with("öö"));
     }
+    assert_eq!(of(&history, 0), json!({"success": true, "message": "That is done"}));
+    let cut = of(&history, 1)["result"][0].as_str().unwrap().to_string();
+    assert!(cut.starts_with("öö") && cut.ends_with(MARK), "{cut}");
     history.set_answer(&"w".repeat(10_000));
-    let calls: Vec<Call<'_>> = history.calls().collect();
-    assert_eq!(calls.len(), 24);
-    for pair in calls.chunks(2) {
-        let long = pair[0].result.unwrap();
-        assert!(long.text.trim_end().ends_with(MARK) && long.text.starts_with('ä'), "{}", long.text);
-        assert_eq!(pair[1].result.unwrap().text, "short");
-    }
     assert!(shown(&history).last().unwrap().ends_with(MARK));
+}
+
+#[test]
+fn long_results_of_one_round_share_the_room() {
+    let mut history = History::new();
+    history.begin(&"Go").unwrap();
+    let calls: Vec<_> = (0..8).map(|_| ("", "a", json!({}))).collect();
+    request(&mut history, 0, Provider::Ollama, &reply_body(Provider::Ollama, None, &calls)).unwrap();
+    for _ in 0..8 {
+        let rows: Vec<_> = (0..60).map(|row| json!({"row": row, "on": true})).collect();
+        history.set_result(&json!({"success": true, "result": rows, "tool_name": "a"}).to_string(), false);
+    }
+    let mut cut = 0;
+    for call in history.calls() {
+        let result: serde_json::Value = serde_json::from_str(call.result_text()).unwrap();
+        assert_eq!((&result["success"], &result["tool_name"]), (&json!(true), &json!("a")));
+        let rows = result["result"].as_array().unwrap();
+        assert_eq!(rows[0], json!({"row": 0, "on": true}));
+        let is_cut = rows.last().unwrap().to_string().contains(MARK);
+        assert!(is_cut || rows.len() == 60, "{rows:?}");
+        cut += usize::from(is_cut);
+    }
+    assert!(cut >= 7, "{cut}");
 }
 
 const INTERRUPTED: NoResult =
@@ -213,7 +270,7 @@ fn a_turn_that_fails_is_forgotten_unless_something_was_done() {
     history.begin(&"Third").unwrap();
     let calls = [("a", "x", json!({})), ("b", "y", json!({})), ("c", "z", json!({}))];
     request(&mut history, 0, Provider::OpenAi, &reply_body(Provider::OpenAi, None, &calls)).unwrap();
-    history.set_result(&"fine", false);
+    history.set_result("fine", false);
     history.abort(Some(INTERRUPTED), "sorry");
     let not_run = r#"{"success":false,"error_type":"cancelled","error":"Not run: the turn ended before","tool_name":"z","execution_time_ms":0}"#;
     let interrupted = r#"{"success":false,"error_type":"outcome_unknown","error":"interrupted","tool_name":"y","execution_time_ms":7}"#;
@@ -229,7 +286,7 @@ fn a_turn_that_fails_is_forgotten_unless_something_was_done() {
         ]
     );
     history.clear();
-    assert!(history.used() == 0 && history.messages_after(0).next().is_none());
+    assert!(history.used() == 0 && history.messages_after(0, EarlierTurns::Whole).next().is_none());
 }
 
 /// One thing that happens to a history.
@@ -288,18 +345,18 @@ proptest! {
                     let calls: Vec<_> = calls.iter().map(|length| json!({ "t": text(*length, number) })).collect();
                     let calls: Vec<_> = calls.into_iter().map(|arguments| ("", "echo", arguments)).collect();
                     let body = reply_body(Provider::OpenAi, Some(&text(beside, number)), &calls);
-                    let before = history.messages_after(0).filter(|message| matches!(message, Message::Round(_))).count();
+                    let before = history.messages_after(0, EarlierTurns::Whole).filter(|message| matches!(message, Message::Round(_))).count();
                     match request(&mut history, iteration, Provider::OpenAi, &body) {
-                        Ok(()) => prop_assert!(history.pending().is_some()),
+                        Ok(_) => prop_assert!(history.pending().is_some()),
                         Err(HistoryFull) => {
-                            let after = history.messages_after(0).filter(|message| matches!(message, Message::Round(_)));
+                            let after = history.messages_after(0, EarlierTurns::Whole).filter(|message| matches!(message, Message::Round(_)));
                             prop_assert!(after.count() <= before && history.pending().is_none());
                         }
                     }
                     iteration += 1;
                 }
                 Act::Answer(length) => {
-                    let result = text(length, number);
+                    let result = json!({ "success": true, "result": text(length, number) }).to_string();
                     history.set_result(&result, false);
                     if let Some(id) = pending {
                         results.push((id, result));
@@ -327,7 +384,7 @@ fn check(
     results: &[(String, String)],
     is_open: bool,
 ) -> Result<(), TestCaseError> {
-    let messages: Vec<_> = history.messages_after(0).collect();
+    let messages: Vec<_> = history.messages_after(0, EarlierTurns::Whole).collect();
     let mut bytes = 0;
     let mut last = None;
     let mut ids = std::collections::HashSet::new();
@@ -361,12 +418,17 @@ fn check(
                     prop_assert!(is_long || call.arguments().get("t").is_some());
                     prop_assert!(call.result.is_some() || (is_last && is_open));
                     let given = results.iter().rev().find(|(id, _)| id == call.id).map(|(_, result)| result);
-                    if let (Some(result), Some(given)) =
-                        (call.result, given.filter(|_| !call.result_text().starts_with(['{', 'i'])))
-                    {
-                        match result.text.trim_end().strip_suffix(MARK) {
-                            None => prop_assert_eq!(result.text, given),
-                            Some(kept) => prop_assert!(given.starts_with(kept), "{}", result.text),
+                    if let (Some(result), Some(given)) = (call.result, given) {
+                        let kept: serde_json::Value = serde_json::from_str(result.text).expect("JSON");
+                        let given: serde_json::Value = serde_json::from_str(given).unwrap();
+                        prop_assert_eq!(&kept["success"], &given["success"]);
+                        if let Some(kept) = kept["result"].as_str() {
+                            let whole = given["result"].as_str().unwrap();
+                            let beginning = kept.split(MARK).next().unwrap_or_default();
+                            prop_assert!(
+                                kept == whole || kept.ends_with(MARK) && whole.starts_with(beginning),
+                                "{kept}"
+                            );
                         }
                     }
                     bytes += call.id.len() + call.name.len() + call.arguments().text().len();

@@ -19,6 +19,7 @@ use std::vec::Vec;
 
 use serde_json::{Value, json};
 
+use super::history::EarlierTurns;
 use super::provider::{self, Ask};
 use super::{Context, History, Input, ModelReply, Provider, Rule, Step, Turn, TurnSettings};
 use crate::json::Writer;
@@ -53,7 +54,15 @@ fn body(settings: &TurnSettings, history: &History, tools: Option<&Registry>, sy
     let mut writer = Writer::new(&mut buffer);
     let mut settings = settings.clone();
     settings.system = system.try_into().unwrap();
-    let ask = Ask { settings: &settings, history, forgotten: 0, has_examples: true, tools };
+    let ask = Ask {
+        settings: &settings,
+        history,
+        forgotten: 0,
+        earlier: EarlierTurns::Whole,
+        has_examples: true,
+        used_first: false,
+        tools,
+    };
     assert!(provider::write(&ask, &mut writer).unwrap().is_empty());
     let length = writer.finish().unwrap();
     serde_json::from_slice(&buffer[..length]).unwrap()

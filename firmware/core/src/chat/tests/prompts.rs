@@ -130,3 +130,14 @@ proptest! {
         }
     }
 }
+
+/// The hub runs the tool of a prompt without asking anybody.
+#[test]
+fn no_prompt_runs_a_tool_that_may_destroy_something() {
+    for tool in PROMPTS.iter().filter_map(|prompt| prompt.tool.as_ref()) {
+        let declared = crate::tools::TOOLS.iter().find(|declared| declared.name == tool.handler);
+        let hints = declared.unwrap_or_else(|| panic!("{} is no tool", tool.handler)).hints;
+        assert_ne!(hints.destructive, Some(true), "{}", tool.handler);
+        assert_ne!(tool.handler, "undo");
+    }
+}

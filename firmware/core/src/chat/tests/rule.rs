@@ -166,7 +166,7 @@ proptest! {
         prop_assert_eq!(read.context.map(|context| context.text()), whole["context"].as_str());
         prop_assert_eq!((tools.enabled, tools.max_iterations), (enabled, if iterations > 0 { iterations } else { 5 }));
         for name in allowed.iter().flatten().map(|name| name.as_str()).chain(["before", "echo", ""]) {
-            let can_be_a_tool = name.len() <= limits::TOOL_NAME && !name.contains('\n');
+            let can_be_a_tool = name.len() <= limits::TOOL_NAME;
             let is_listed = allowed.as_ref().is_none_or(|list| list.iter().any(|item| item == name) && can_be_a_tool);
             prop_assert_eq!(tools.allows(["hub_x", name]), enabled && is_listed, "{}", name);
         }

@@ -1,11 +1,13 @@
 //! Turns, from a person's message to the reply.
 
+use std::format;
 use std::string::ToString;
 use std::vec::Vec;
 
 use serde_json::{Value, json};
 
 use super::{Todo, World, registry, rule_text, run, settings};
+use crate::chat::history::EarlierTurns;
 use crate::chat::turn::NotStarted;
 use crate::chat::{Context, History, Input, Provider, ProviderError, Turn, provider};
 use crate::questions::Unanswered;
@@ -27,6 +29,7 @@ fn the_answer_is_returned_with_service_and_model() {
     });
 }
 
+/// spec: reply-05
 #[test]
 fn tools_are_offered_if_the_hub_the_rule_and_the_registry_agree() {
     each(|service| {
@@ -48,6 +51,7 @@ fn tools_are_offered_if_the_hub_the_rule_and_the_registry_agree() {
     });
 }
 
+/// spec: reply-09
 #[test]
 fn with_no_tool_left_the_model_answers_without() {
     let allowed = json!({"tools": {"enabled": true, "allowed_tools": ["gone"]}});
@@ -142,7 +146,7 @@ fn a_model_that_never_stops_calling_is_stopped() {
         assert_eq!(
             *world.reply(),
             json!({
-                "content": "hub_datetime was done. I reached the maximum number of tool calls...",
+                "content": "I reached the maximum number of tool calls... I completed one step.",
                 "service": service.name(), "model": "model-1", "max_iterations_reached": true,
                 "tool_calls": [{"tool": "hub_datetime", "params": {}, "result": {"success": true}, "iteration": 0}],
             })
@@ -151,6 +155,7 @@ fn a_model_that_never_stops_calling_is_stopped() {
     });
 }
 
+/// spec: reply-22
 #[test]
 fn another_reason_to_stop_gives_what_there_is() {
     let finish = |content: Value, reason: &str| {
@@ -166,14 +171,14 @@ fn another_reason_to_stop_gives_what_there_is() {
     };
     let cut = "Half a sen... [cut: the model reached its limit of tokens]";
     assert_eq!(finish(json!("Half a sen"), "length"), cut);
-    let refused = "hub_datetime was done. Half a sen [my language model refused to say more]";
+    let refused = "Half a sen [my language model refused to say more] I completed one step.";
     assert_eq!(finish(json!("Half a sen"), "content_filter"), refused);
     let issue =
-        |why: &str| std::format!("hub_datetime was done. I encountered an issue... My language model {why}");
+        |why: &str| std::format!("I encountered an issue... My language model {why} I completed one step.");
     assert_eq!(finish(json!(null), "content_filter"), issue("refused to answer that."));
     assert_eq!(finish(json!(" "), "length"), issue("ran out of tokens before it said anything."));
     assert_eq!(finish(json!(null), "error"), issue("stopped without an answer."));
-    assert_eq!(finish(json!(""), "stop"), "hub_datetime was done. Sorry, my language model gave no answer.");
+    assert_eq!(finish(json!(""), "stop"), "I completed one step. Sorry, my language model gave no answer.");
     // It finishes for calls, but has none.
     assert_eq!(finish(json!("Well"), "tool_calls"), "Well");
 }
@@ -209,6 +214,7 @@ fn a_tool_that_fails_is_told_to_the_model_which_goes_on() {
     });
 }
 
+/// spec: reply-28
 #[test]
 fn arguments_that_are_no_json_are_passed_over_and_the_next_call_is_made() {
     let mut world = World::new(Provider::OpenAi, json!({}));
@@ -293,7 +299,11 @@ fn failures_are_told_and_leave_no_half_turn() {
             (&json!(false), &json!(error_type), &json!(error))
         );
         assert!(reply["message"].is_string() && reply["tool_calls"] == json!([]));
-        assert_eq!(world.history.messages_after(0).count(), 2, "the second is forgotten");
+        assert_eq!(
+            world.history.messages_after(0, EarlierTurns::Whole).count(),
+            2,
+            "the second is forgotten"
+        );
         assert_eq!(world.on(Input::Cancelled), Todo::Wait);
     }
 }
@@ -366,12 +376,71 @@ fn messages_without_words_or_with_too_many_start_nothing() {
 }
 
 #[test]
-fn calls_larger_than_a_conversation_end_the_turn() {
+fn a_remark_makes_room_for_calls_and_calls_that_fit_are_run() {
+    for beside in [None, Some("y".repeat(2500))] {
+        let mut world = World::new(Provider::Ollama, json!({}));
+        world.says("Go");
+        let call = ("", "hub_echo", json!({"text": "x".repeat(2500)}));
+        let todo = world.hears(beside.as_deref(), &[call.clone(), call]);
+        // What the model says beside its calls makes room for them.
+        assert!(matches!(todo, Todo::Run(..)));
+        assert_eq!(world.done(json!({"success": true})), Todo::Ask);
+        assert!(world.body().to_string().contains("at once: 1. Ask for them again."));
+    }
+}
+
+#[test]
+fn a_turn_ends_if_not_even_one_call_fits() {
     let mut world = World::new(Provider::Ollama, json!({}));
-    world.says("Go");
-    let call = ("", "hub_echo", json!({"text": "x".repeat(2400)}));
-    assert_eq!(world.hears(None, &[call.clone(), call.clone(), call]), Todo::Finish);
+    world.says(&"x".repeat(4900));
+    let call = ("", "hub_echo", json!({"text": "y".repeat(200)}));
+    assert_eq!(world.hears(Some("One moment."), &[call]), Todo::Finish);
     assert_eq!(world.reply()["error_type"], "too_large");
+}
+
+/// Runs rounds of eight lamps until the default number of rounds is reached.
+///
+/// spec: reply-16, reply-19
+#[test]
+fn forty_lamps_are_switched_in_one_turn() {
+    for service in Provider::ALL {
+        let mut world = World::new(service, json!({}));
+        world.says("Switch off all the lights in the whole house, please");
+        for round in 0..5 {
+            let lamps: Vec<_> = (0..8).map(|lamp| format!("Living Room Lamp {}", 8 * round + lamp)).collect();
+            let ids: Vec<_> =
+                (0..8).map(|lamp| format!("toolu_01A09q90qw90lq917835{:03}", 8 * round + lamp)).collect();
+            let calls: Vec<_> = lamps
+                .iter()
+                .zip(&ids)
+                .map(|(lamp, id)| {
+                    (id.as_str(), "control_zwave_device", json!({"deviceName": lamp, "action": "off"}))
+                })
+                .collect();
+            let mut todo = world.hears(Some("I switch off the next ones now."), &calls);
+            for lamp in &lamps {
+                assert_eq!(
+                    todo,
+                    Todo::Run("control_zwave_device".into(), json!({"deviceName": lamp, "action": "off"}))
+                );
+                let result = json!({"name": lamp, "state": {"on": false}});
+                todo = world.done(json!({
+                    "success": true, "result": result, "message": format!("{lamp} is now off"),
+                    "tool_name": "control_zwave_device", "execution_time_ms": 184,
+                }));
+            }
+            assert_eq!(todo, if round < 4 { Todo::Ask } else { Todo::Finish });
+            if round < 4 {
+                let body = world.body().to_string();
+                assert!(lamps.iter().all(|lamp| body.contains(&format!("{lamp} is now off"))), "{body}");
+                assert!(body.contains("Living Room Lamp 0") && !body.contains("not_run"), "{body}");
+            }
+        }
+        let reply = world.reply();
+        assert_eq!(reply["max_iterations_reached"], true, "{reply}");
+        let told = reply["tool_calls"].as_array().unwrap().len();
+        assert_eq!(told as u64 + reply["tool_calls_left_out"].as_u64().unwrap_or_default(), 40, "{reply}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use core::fmt::Display;
 use core::ops::ControlFlow;
 
+use embassy_time::{Instant, Timer};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use super::{Driver, Said, choose_rule};
@@ -12,6 +13,7 @@ use crate::chat::turn::NotStarted;
 use crate::chat::{Context, History, Rule, Turn, TurnSettings};
 use crate::json::{Value, Writer};
 use crate::limits;
+use crate::link::LinkState;
 use crate::log::warn;
 use crate::platform::Platform;
 use crate::request::{self, Refusal};
@@ -33,6 +35,9 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
     pub(super) async fn begin(&self, said: Said<'_>, scratch: &mut [u8]) -> Result<Turn, Refusal> {
         let (mut history, mut settings) = self.conversation.lock().await;
         self.configure(said, &mut settings, scratch).await?;
+        if settings.tools.enabled {
+            self.controller_settles().await;
+        }
         let length = said.text.decode_into(scratch).map(str::len);
         let length = length.ok_or(Refusal::LongText("text", limits::REPLY))?;
         let (text, result) = scratch.split_at_mut_checked(length).unwrap_or_default();
@@ -60,6 +65,18 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
         let registry = self.parts.registry;
         let mut context = Context { settings: &mut settings, registry, history: &mut history };
         Turn::start(&mut context, message).map_err(|_| Refusal::NoText)
+    }
+
+    /// Waits while the controller is connecting, because the turn may need its tools. Does not wait if the controller
+    /// is missing, the turn is cancelled, or no relay is available.
+    async fn controller_settles(&self) {
+        let until = Instant::now() + limits::LINK_SETTLES;
+        let is_connecting = || self.parts.status.read(|state, _| state == LinkState::Connecting);
+        let is_in_vain = || self.conversation.is_cancelled() || self.toolbox.questions.is_without_relay();
+        while is_connecting() && !is_in_vain() && Instant::now() < until {
+            // Several turns may wait, so a signal, which wakes only one of them, does not suffice.
+            Timer::after(limits::HOME_POLL_SETTLED).await;
+        }
     }
 
     /// Reads the rule of the turn, once, into its settings.

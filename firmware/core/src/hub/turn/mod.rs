@@ -30,13 +30,14 @@ use core::fmt::{Display, Write as _};
 use core::pin::{Pin, pin};
 
 use embassy_futures::select::{Either, Either3, select, select3};
-use embassy_time::{Instant, Timer};
+use embassy_time::{Duration, Instant, Timer};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
 pub(super) use self::caller::{Caller, check_speech, voice};
 use super::Parts;
 use super::events::Event;
+use crate::approval::is_answer;
 use crate::chat::{
     Context, Ending, FailureText, History, Input, Step, Turn, TurnFailure, TurnSettings, provider, wake,
 };
@@ -65,7 +66,7 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
     reply: &mut [u8],
 ) -> Result<usize, Refusal> {
     let text = caller.read()?;
-    let approvals = &parts.home.approvals;
+    let approvals = parts.approvals;
     let mut said = Said { text, skip: 0 };
     if is_heard {
         caller.read_addressed()?;
@@ -75,17 +76,17 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
             Some(skip) => said.skip = skip,
             None if caller.is_addressed => {}
             // Whoever is asked for approval need not say the phrase again.
-            None if approval::is_answer(text) && approvals.waiting_in(&caller.id).is_some() => {}
+            None if is_answer(text) && approvals.waiting_in(&caller.id).is_some() => {}
             None => return caller.write_ignored(reply),
         }
         caller.is_speech = true;
     }
     if let Some(waiting) = approvals.waiting_in(&caller.id) {
-        let words = approval::answer(&said, &waiting, parts, toolbox).await;
+        let words = approval::answer(&said, &caller.id, &waiting, parts, toolbox).await;
         return caller.write_words(&words, reply);
     }
-    if let Some(words) = approval::unasked(&said, toolbox).await {
-        return caller.write_words(words, reply);
+    if approvals.has_just_ended_in(&caller.id) && approval::is_only_a_pin(&said) {
+        return caller.write_words(approval::TOO_LATE, reply);
     }
     let answered = {
         let driving: Pin<&mut dyn Future<Output = _>> = pin!(drive(caller, said, parts, toolbox, reply));
@@ -129,33 +130,40 @@ async fn drive<P: Platform, F: MultiwriteNorFlash>(
     toolbox: &Toolbox<'_, P, Store<'_, F>>,
     reply: &mut [u8],
 ) -> Result<usize, Refusal> {
-    let conversation = parts.conversations.reserve(&caller.id).map_err(|occupied| match occupied {
-        Occupied::Conversation => Refusal::ConversationBusy,
-        Occupied::Hub => Refusal::TurnsBusy,
-    })?;
-    let driver = Driver { parts, toolbox, conversation, caller };
+    let pending = parts.approvals.pending_turns();
+    let conversation =
+        parts.conversations.reserve(&caller.id, pending).map_err(|occupied| match occupied {
+            Occupied::Conversation => Refusal::ConversationBusy,
+            Occupied::Hub => Refusal::TurnsBusy,
+        })?;
+    let event_patience = Cell::new(limits::EVENT_WAIT);
+    let driver = Driver { parts, toolbox, conversation, caller, event_patience };
+    let until = Instant::now() + limits::CHAT_TIMEOUT;
     // Each behind a pointer, for stack frames of their own.
     let mut turn = {
         let begin: Pin<&mut dyn Future<Output = _>> = pin!(driver.begin(said, reply));
         begin.await?
     };
-    driver.push_event("started", None);
-    let until = Instant::now() + limits::CHAT_TIMEOUT;
-    let mut next = Ok(Next::Ask);
+    driver.tell("started", None).await;
+    let mut next = Next::Ask;
     let answered = loop {
-        next = match next {
-            Ok(Next::Ask) => {
+        let step = match next {
+            Next::Ask => {
                 let ask: Pin<&mut dyn Future<Output = _>> = pin!(driver.ask(&mut turn, until, reply));
                 ask.await
             }
-            Ok(Next::Run) => {
+            Next::Run => {
                 let run: Pin<&mut dyn Future<Output = _>> = pin!(driver.run(&mut turn, until, reply));
                 run.await
             }
-            Ok(Next::Done(length)) => break Ok(length),
-            Err(refusal) => break Err(refusal),
+            Next::Done(length) => break Ok(length),
         };
+        match step {
+            Ok(step) => next = step,
+            Err(refusal) => break Err(refusal),
+        }
     };
+    // The reply does not wait for this event.
     driver.push_event("done", None);
     answered
 }
@@ -166,12 +174,14 @@ struct Driver<'a, P, S> {
     toolbox: &'a Toolbox<'a, P, S>,
     conversation: Reserved<'a>,
     caller: &'a Caller<'a>,
+    /// How much longer the turn waits for the broker to take events.
+    event_patience: Cell<Duration>,
 }
 
 impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
     /// Asks the model, and takes its answer in.
     async fn ask(&self, turn: &mut Turn, until: Instant, reply: &mut [u8]) -> Result<Next, Refusal> {
-        self.push_event("waiting", None);
+        self.tell("waiting", None).await;
         let provider = self.conversation.lock().await.1.provider;
         let recipient = Recipient::Model { provider: provider.name(), turn: self.conversation.turn };
         let left = until.saturating_duration_since(Instant::now());
@@ -193,30 +203,43 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
         let outcome = {
             let (history, _settings) = self.conversation.lock().await;
             let call = turn.call(&history).ok_or(Refusal::Unanswerable)?;
-            self.push_event("calling", Some(call.name));
+            self.tell("calling", Some(call.name)).await;
             let name = Name::try_from(call.name).unwrap_or_default();
             let started = Instant::now();
             let mut writer = Writer::new(reply);
             let opened = writer.open();
             let has_begun = Cell::new(false);
-            let toolbox = &self.toolbox.on_behalf_of(self.caller.as_model());
+            let decision_time = Cell::new(Duration::MIN);
+            let toolbox = &self.toolbox.on_behalf_of(self.caller.as_model(), &decision_time);
             let running = async {
                 has_begun.set(true);
                 tool::execute(self.parts.registry, toolbox, &name, call.arguments(), &mut writer).await
             };
+            // A call that waits for approval has not been sent.
+            let is_unsent = || self.parts.approvals.waiting_in(&self.caller.id).is_some();
+            let cancelled = async {
+                self.conversation.cancelled().await;
+                is_unsent()
+            };
+            let timed_out = async {
+                Timer::at(until).await;
+                is_unsent()
+            };
             // In this order, so that nothing begins that is not wanted any more.
-            let ended = select3(self.conversation.cancelled(), Timer::at(until), running).await;
-            let (event, outcome) = match ended {
+            let ended = select3(cancelled, timed_out, running).await;
+            let (execution, outcome) = match ended {
                 Either3::Third(event) => {
                     writer.close(opened);
                     let is_error = !event.success;
                     (Some(event), Ok((writer.finish().unwrap_or_default(), is_error)))
                 }
-                ended => {
-                    let is_cancelled = matches!(ended, Either3::First(()));
+                Either3::First(is_unsent) | Either3::Second(is_unsent) => {
+                    let is_cancelled = matches!(ended, Either3::First(_));
                     let why = if is_cancelled { Input::Cancelled } else { Input::TimedOut };
-                    let event = has_begun.get().then(|| {
-                        let milliseconds = started.elapsed().as_millis();
+                    let event = (has_begun.get() && !is_unsent).then(|| {
+                        let worked_since = started + decision_time.get();
+                        let worked = Instant::now().saturating_duration_since(worked_since);
+                        let milliseconds = worked.as_millis();
                         warn!("chat: the call of {} was ended after {} ms", name.as_str(), milliseconds);
                         turn.interrupted_after(milliseconds);
                         tool::Execution { name, success: false, milliseconds }
@@ -224,11 +247,13 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
                     (event, Err(why))
                 }
             };
-            if let Some(event) = event {
-                self.parts.events.push(Event::Tool(event));
-            }
-            outcome
+            (execution, outcome)
         };
+        // Moved as a whole: a value that is used across several awaits occupies space in the future throughout.
+        let (execution, outcome) = outcome;
+        if let Some(execution) = execution {
+            self.push_execution(execution, outcome.is_ok()).await;
+        }
         let (length, is_error) = match outcome {
             Err(input) => return self.feed(turn, input, reply),
             Ok(outcome) => outcome,
@@ -249,6 +274,18 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
         };
         drop((history, settings));
         if Instant::now() < until { Ok(next) } else { self.feed(turn, Input::TimedOut, reply) }
+    }
+
+    /// Publishes the event of an executed call. If the call has ended, waits briefly for room.
+    async fn push_execution(&self, execution: tool::Execution, has_ended: bool) {
+        let Parts { events, broker, .. } = self.parts;
+        if has_ended {
+            self.events_have_room().await;
+            if events.is_full_of_tools() {
+                self.unless_cancelled(events.has_room(broker, limits::EVENT_WAIT)).await;
+            }
+        }
+        events.push(Event::Tool(execution));
     }
 
     /// Tells the turn what happened, and writes the reply if it is over.
@@ -297,7 +334,28 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
         }
     }
 
-    /// Has the state of the turn published, for satellites to show.
+    /// Publishes the state of the turn, for satellites to show. In a burst, waits for room.
+    async fn tell(&self, state: &'static str, tool: Option<&str>) {
+        self.events_have_room().await;
+        self.push_event(state, tool);
+    }
+
+    /// Waits until there is room for an event. All waits of a turn together last no longer than the wait for one event.
+    async fn events_have_room(&self) {
+        let (start, patience) = (Instant::now(), self.event_patience.get());
+        self.unless_cancelled(self.parts.events.has_room(self.parts.broker, patience)).await;
+        self.event_patience.set(patience.checked_sub(start.elapsed()).unwrap_or(Duration::MIN));
+    }
+
+    /// Waits, unless the turn is cancelled.
+    async fn unless_cancelled(&self, waiting: impl Future<Output = ()>) {
+        if let Either::First(()) = select(self.conversation.cancelled(), waiting).await {
+            // Passes the cancellation on to the code that ends the turn.
+            self.conversation.cancel();
+        }
+    }
+
+    /// The same as [`tell`](Self::tell), without waiting.
     fn push_event(&self, state: &'static str, tool: Option<&str>) {
         let tool = tool.and_then(|tool| Name::try_from(tool).ok());
         self.parts.events.push(Event::Chat { conversation: self.caller.id.clone(), state, tool });

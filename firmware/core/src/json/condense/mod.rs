@@ -11,6 +11,9 @@
 //!   {"jsonrpc":"2.0","result":{"tools":[]},"id":7}                     is left when the text ends
 //! ```
 //!
+//! The description of a tool that does not fit is shortened first. That does not count as a cut, because the tool can
+//! still be called.
+//!
 //! Nothing is checked here: [`Value::parse`](super::Value::parse) does that with what was kept. A comma too many is not seen
 //! by either. Written by hand because the
 //! incremental parsers without `alloc` return events, and a message has to be read whole once its id is known.
@@ -18,6 +21,7 @@
 mod state;
 
 use self::state::{List, Position, Root, State, StringState};
+use super::cut::escape_length;
 use crate::limits;
 use crate::text::{MARK, replace_invalid};
 
@@ -40,6 +44,12 @@ impl ItemOf {
 /// In place of a value that is nested deeper than [`limits::LINE_DEPTH`].
 const TOO_DEEP: &[u8] = b"\"[cut: nested too deep]\"";
 
+/// The member of a tool that is shortened, with its quotes.
+const DESCRIPTION: &[u8] = b"\"description\"";
+
+/// Marks the end of a description that was shortened.
+const SHORTENED: &str = "…";
+
 /// Short members of the message and of its members are always kept.
 const SHALLOW: usize = 2;
 
@@ -47,7 +57,7 @@ const SHALLOW: usize = 2;
 const SHORT: usize = 160;
 
 /// Room that long values leave for short ones and for what ends the text.
-const RESERVE: usize = 512;
+pub(super) const RESERVE: usize = 512;
 
 /// Room that nothing but marks and closing brackets take.
 const ENDING: usize = limits::LINE_DEPTH + MARK.len() + TOO_DEEP.len() + 2;
@@ -203,7 +213,7 @@ impl Condenser {
         (self.state.start, self.state.was_empty) = (start, was_empty);
         if self.state.is_in_list() {
             let list = self.state.list;
-            self.state.list = List { start, was_empty, is_cut: list.is_cut | is_cut, ..list };
+            self.state.list = List { start, was_empty, is_cut: list.is_cut | is_cut, description: 0, ..list };
             self.state.is_cut = false;
         }
         if self.state.is_full && !self.state.is_shallow() {
@@ -277,6 +287,12 @@ impl Condenser {
         if !was_full && self.keep(byte, limits::LINE - RESERVE) {
             return;
         }
+        if !was_full
+            && self.shorten_description()
+            && (self.state.skipped.is_some() || self.keep(byte, limits::LINE - RESERVE))
+        {
+            return;
+        }
         self.state.is_full = true;
         if self.state.is_shallow() && self.keep(byte, short) {
             return;
@@ -302,6 +318,56 @@ impl Condenser {
             let _ = self.keep(byte, limits::LINE);
         }
         self.leave_rest();
+    }
+
+    /// Shortens the description of the current item to [`limits::LINE_DESCRIPTION`] bytes. Returns whether that freed
+    /// room.
+    fn shorten_description(&mut self) -> bool {
+        let name_end = core::mem::take(&mut self.state.list.description);
+        let value = self.text().get(name_end..).unwrap_or_default();
+        let before = value.iter().take_while(|byte| b": \t\r".contains(byte)).count();
+        let Some((b'"', text)) = value.get(before..).and_then(<[u8]>::split_first).filter(|_| name_end > 0)
+        else {
+            return false;
+        };
+        let most = limits::LINE_DESCRIPTION - SHORTENED.len();
+        // The last place for the mark, and the end of the text.
+        let (mut cut, mut end) = (0, 0);
+        let is_whole = loop {
+            match text.get(end) {
+                None => break false,
+                Some(b'"') => break true,
+                // Inside a character.
+                Some(0x80..0xC0) => end += 1,
+                Some(byte) => {
+                    if end <= most {
+                        cut = end;
+                    }
+                    let rest = text.get(end..).unwrap_or_default();
+                    end += if *byte == b'\\' { escape_length(rest) } else { 1 };
+                }
+            }
+        };
+        let start = name_end + before + 1;
+        let (cut, end) = (start + cut, (start + end).min(self.length));
+        let marked = cut + SHORTENED.len();
+        if end <= start + limits::LINE_DESCRIPTION {
+            return false;
+        }
+        if let Some(mark) = self.kept.get_mut(cut..marked) {
+            mark.copy_from_slice(SHORTENED.as_bytes());
+        }
+        self.kept.copy_within(end..self.length, marked);
+        self.length -= end - marked;
+        if is_whole {
+            // The current member or item comes after the description.
+            self.state.start = self.state.start.saturating_sub(end - marked);
+            self.state.escape = self.state.escape.saturating_sub(end - marked);
+        } else {
+            let _ = self.keep(b'"', limits::LINE);
+            self.state.skipped = Some(self.state.depth);
+        }
+        true
     }
 
     /// Leaves out the current member or item.
@@ -343,6 +409,10 @@ impl Condenser {
         let index = self.state.level().wrapping_sub(1);
         // From after the comma, with its quotes.
         let start = self.state.start + usize::from(!self.state.was_empty);
+        let is_of_tool = self.state.is_in_item() && self.state.list.of == ItemOf::Tools;
+        if is_of_tool && self.text().get(start..) == Some(DESCRIPTION) {
+            self.state.list.description = self.length;
+        }
         if let Some(name) = self.state.names.get_mut(index) {
             *name = (start, self.length);
         }

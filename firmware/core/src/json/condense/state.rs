@@ -59,11 +59,20 @@ pub(super) struct List {
     pub(super) is_cut: bool,
     /// Which one it is.
     pub(super) of: ItemOf,
+    /// Where the name of the current item's description ends. Zero if there is no description that can be shortened.
+    pub(super) description: usize,
 }
 
 impl List {
-    pub(super) const CLOSED: Self =
-        Self { depth: 0, start: 0, was_empty: false, has_item: false, is_cut: false, of: ItemOf::Tools };
+    pub(super) const CLOSED: Self = Self {
+        depth: 0,
+        start: 0,
+        was_empty: false,
+        has_item: false,
+        is_cut: false,
+        of: ItemOf::Tools,
+        description: 0,
+    };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,13 +122,18 @@ impl State {
         self.depth > 0 && self.list.depth == self.depth
     }
 
+    /// Whether the current member is one of an item of the list.
+    pub(super) const fn is_in_item(&self) -> bool {
+        self.list.depth > 0 && self.depth == self.list.depth + 1
+    }
+
     pub(super) fn is_in_object(&self) -> bool {
         self.objects & 1 == 1
     }
 
     /// Whether short values are always kept here. Items are not: there may be any number of them.
     pub(super) fn is_shallow(&self) -> bool {
-        let is_near = self.level() <= SHALLOW || self.list.depth > 0 && self.depth == self.list.depth + 1;
+        let is_near = self.level() <= SHALLOW || self.is_in_item();
         is_near && (self.is_in_object() || self.level() == 0)
     }
 }

@@ -7,8 +7,9 @@ use std::vec::Vec;
 use proptest::prelude::*;
 use serde_json::{Value as Oracle, json};
 
+use super::super::condense::RESERVE;
 use super::super::{Condenser, Value};
-use crate::limits::{LINE, LINE_DEPTH};
+use crate::limits::{LINE, LINE_DEPTH, LINE_DESCRIPTION};
 use crate::text::MARK;
 
 /// What is kept of a text or an item, and whether something is missing.
@@ -50,8 +51,20 @@ fn is_left_of(kept: &Oracle, whole: &Oracle) -> bool {
     }
 }
 
+/// A tool with its whole description, if `kept` has the beginning of it.
+fn with_description_of(whole: &Oracle, kept: &Oracle) -> Oracle {
+    let mut kept = kept.clone();
+    if let (Some(short), Some(long)) = (kept["description"].as_str(), whole["description"].as_str())
+        && short.len() <= LINE_DESCRIPTION
+        && short.strip_suffix("…").is_some_and(|short| long.starts_with(short))
+    {
+        kept["description"] = Oracle::from(long);
+    }
+    kept
+}
+
 /// Values of all sizes: long texts, with escapes and wide characters, long lists, deep nests.
-fn any_value() -> impl Strategy<Value = Oracle> {
+pub(super) fn any_value() -> impl Strategy<Value = Oracle> {
     let text = prop_oneof![
         4 => "[a-z\"\\\\{}\\[\\]:,é😀\n]{0,12}".prop_map(String::from),
         1 => ("[a-z\"\\\\é😀\n]{1,3}", 0usize..LINE).prop_map(|(text, times)| text.repeat(times / text.len())),
@@ -75,7 +88,7 @@ fn any_value() -> impl Strategy<Value = Oracle> {
                     |value, level| if level % 2 == 0 { json!([value]) } else { json!({ "n": value }) },
                 )
             }),
-            proptest::collection::btree_map("[a-z\"]{0,6}|tools", inner, 0..8)
+            proptest::collection::btree_map("[a-z\"]{0,6}|tools|description", inner, 0..8)
                 .prop_map(|members| Oracle::Object(members.into_iter().collect())),
         ]
     })
@@ -146,9 +159,59 @@ proptest! {
         let mut wholes = containers.iter();
         for (item, is_cut) in &items {
             let item = read(item);
-            let whole = wholes.find(|whole| is_left_of(&item, whole)).expect("an item of the list");
-            prop_assert_eq!(*is_cut, item != *whole);
+            let of = |whole: &&Oracle| is_left_of(&with_description_of(whole, &item), whole);
+            let whole = wholes.find(of).expect("an item of the list");
+            prop_assert_eq!(*is_cut, with_description_of(whole, &item) != *whole);
         }
+    }
+
+    #[test]
+    fn a_long_description_takes_no_room_from_the_rest_of_its_tool(
+        (words, length) in ("[a-z\"\\\\é😀\n]{1,5}", 0usize..2 * LINE),
+        (other, other_length) in ("[a-z\"\\\\é😀\n]{1,5}", 0usize..LINE),
+        order in 0usize..3,
+        space in prop::sample::select(&["", " ", "  "][..]),
+        is_ascii in any::<bool>(),
+    ) {
+        let written = |text: &str| {
+            let text = json!(text).to_string();
+            if is_ascii { text.replace('😀', "\\ud83d\\ude00").replace('é', "\\u00e9") } else { text }
+        };
+        let words = written(&words.repeat(length / words.len()));
+        let other = json!(other.repeat(other_length / other.len())).to_string();
+        let members = [
+            "\"name\":\"n\"".to_string(),
+            format!("\"description\"{space}:{space}{words}"),
+            format!("\"inputSchema\":{{\"description\":{other},\"list\":[1,{{}}]}}"),
+        ];
+        let [first, second, third] = [0, 1, 2].map(|place| members[(place + order) % 3].as_str());
+        let tool = format!("{{{first},{second}{space},{third}}}");
+        let before = "{\"result\":{\"tools\":[";
+        // White space and closing brackets.
+        const SPARED: usize = 10;
+        let (kept, is_cut, items) = condense(format!("{before}{tool}]}},\"id\":7}}").as_bytes());
+        prop_assert_eq!((read(&kept), is_cut), (json!({ "result": { "tools": [] }, "id": 7 }), false));
+        let [(item, is_cut)] = &items[..] else { panic!("{} items", items.len()) };
+        let short = before.len() + tool.len() - words.len() + words.len().min(LINE_DESCRIPTION + 2);
+        if is_ascii && short > LINE - RESERVE {
+            // A cut may separate the halves of a character, which the oracle refuses.
+            prop_assert!(Value::parse(item).is_ok());
+            return Ok(());
+        }
+        let (item, whole) = (read(item), read(tool.as_bytes()));
+        if before.len() + tool.len() <= LINE - RESERVE {
+            prop_assert_eq!((&item, *is_cut), (&whole, false));
+        } else if before.len() + tool.len() > LINE - RESERVE + SPARED && short <= LINE - RESERVE {
+            prop_assert_ne!(&item, &whole);
+            prop_assert_eq!((&with_description_of(&whole, &item), *is_cut), (&whole, false));
+            // It is no shorter than necessary: a character less, however it is written.
+            let kept = item["description"].as_str().and_then(|kept| kept.strip_suffix('…')).expect("a mark");
+            let kept = written(kept).len() - 2 + "…".len();
+            prop_assert!((LINE_DESCRIPTION - 12..=LINE_DESCRIPTION).contains(&kept), "{}", kept);
+        } else {
+            prop_assert!(is_left_of(&with_description_of(&whole, &item), &whole), "{}", item);
+        }
+        prop_assert_eq!(&item["name"], "n");
     }
 
     #[test]
@@ -197,7 +260,8 @@ fn many_short_members_do_not_take_the_room_of_the_id() {
 fn the_name_of_a_tool_that_is_too_long_is_kept_wherever_it_stands() {
     let long = "x".repeat(100_000);
     for tool in [
-        json!({ "description": long, "name": "late" }),
+        json!({ "title": long, "name": "late" }),
+        json!({ "description": long, "inputSchema": { "title": long }, "name": "late" }),
         json!({ "annotations": { "title": long }, "name": "late", "inputSchema": {} }),
         json!({ "inputSchema": { "properties": { long.clone(): 1 } }, "name": "late" }),
     ] {

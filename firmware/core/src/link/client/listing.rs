@@ -1,15 +1,15 @@
 //! The controller's list of tools: asked for page by page, and again when it changes.
 
 use embassy_time::Instant;
-use heapless::String;
+use heapless::{String, Vec};
 
 use super::{Client, News, Phase};
-use crate::json::{Kind, Value};
+use crate::json::{Kind, Text, Value};
 use crate::limits;
 use crate::link::rpc::{self, RpcError};
 use crate::link::status::Loss;
 use crate::log::warn;
-use crate::text::is_blank;
+use crate::text::{Fingerprint, is_blank};
 use crate::tool::{Discovered, Hints, LeftOut, Registry};
 
 /// A list of tools that is being received.
@@ -45,6 +45,12 @@ impl Client {
         }
     }
 
+    /// Whether the tools have changed since the list was complete.
+    pub(crate) fn has_outdated_tools(&self) -> bool {
+        let is_listing = !matches!(self.phase, Phase::Ready { .. } | Phase::Pinging { .. });
+        self.is_listed && (is_listing || self.is_outdated)
+    }
+
     /// Asks for the list, from its first page.
     pub(super) fn list(&mut self) {
         self.listing = Listing::NEW;
@@ -58,8 +64,9 @@ impl Client {
         let Phase::Listing { until, .. } = &mut self.phase else { return };
         *until = (now + limits::LINK_TIMEOUT).max(*until);
         self.listing_begins(registry);
-        if !tool.is_some_and(|tool| register(tool, is_cut, registry)) {
-            self.listing.left_out = self.listing.left_out.saturating_add(1);
+        match tool {
+            Some(tool) => self.register(tool, is_cut, registry),
+            None => self.listing.left_out = self.listing.left_out.saturating_add(1),
         }
     }
 
@@ -75,10 +82,9 @@ impl Client {
             return self.lost(now, Loss::Unlisted, registry);
         };
         self.listing_begins(registry);
-        let listing = &mut self.listing;
         // Most tools came one by one; what is left is not even an object.
-        let left_out = tools.items().filter(|tool| !register(*tool, false, registry)).count();
-        listing.left_out = listing.left_out.saturating_add(left_out);
+        tools.items().for_each(|tool| self.register(tool, false, registry));
+        let listing = &mut self.listing;
         listing.pages = listing.pages.saturating_add(1);
         let more = result.get("nextCursor").and_then(|cursor| cursor.as_text());
         listing.cursor = more.and_then(|cursor| cursor.decode());
@@ -124,15 +130,73 @@ impl Client {
         self.checked = now;
         self.phase = Phase::Ready { until: now + limits::LINK_PING };
     }
+
+    /// Registers one tool of the list. A tool that `is_cut` is left out. Logs each tool that is left out, including
+    /// those that make room for this one.
+    fn register(&mut self, tool: Value<'_>, is_cut: bool, registry: &Registry) {
+        let text = |name| tool.get(name).and_then(|value| value.as_text());
+        let Self { told, listing, is_listed, .. } = self;
+        let mut leave_out = |name: Option<&str>, why: LeftOut| {
+            listing.left_out = listing.left_out.saturating_add(1);
+            if !told.is_news(name.unwrap_or("\n"), !*is_listed) {
+                return;
+            }
+            match name {
+                Some(name) => warn!("controller: its tool {} is left out: {}", name, why.text()),
+                None => warn!("controller: a tool without a name is left out"),
+            }
+        };
+        let Some(name) = text("name") else { return leave_out(None, LeftOut::Name) };
+        let task = tool.get("execution").and_then(|execution| execution.get("taskSupport")?.as_text());
+        let is_task = task.is_some_and(|support| support == *"required");
+        let registered = match (is_cut, is_task) {
+            (true, _) => Err(LeftOut::Long),
+            (_, true) => Err(LeftOut::Task),
+            _ => {
+                registry.learn(discovered(tool, name), &mut |name| leave_out(Some(name), LeftOut::Preferred))
+            }
+        };
+        let shown = name.excerpt::<{ limits::QUOTE }>();
+        match registered {
+            Err(why) => {
+                leave_out(Some(&shown), why);
+                registry.reserve(name);
+            }
+            Ok(()) => told.forget(&shown),
+        }
+    }
 }
 
-/// Registers one tool of the list. Logs and returns `false` if it is left out, as one that `is_cut` is.
-fn register(tool: Value<'_>, is_cut: bool, registry: &Registry) -> bool {
+/// The names of left-out tools that were logged. Each name is logged once, however often the list is received.
+#[derive(Debug)]
+pub(super) struct Told(Vec<u16, { limits::LEFT_OUT_TOLD }>);
+
+impl Told {
+    pub(super) const NONE: Self = Self(Vec::new());
+
+    /// Whether a name has not been logged yet. Names beyond this capacity are new only in the `first` list of a
+    /// connection.
+    fn is_news(&mut self, name: &str, first: bool) -> bool {
+        let digest = Self::digest(name);
+        !self.0.contains(&digest) && (self.0.push(digest).is_ok() || first)
+    }
+
+    /// Forgets a tool that is no longer left out.
+    fn forget(&mut self, name: &str) {
+        let digest = Self::digest(name);
+        self.0.retain(|told| *told != digest);
+    }
+
+    fn digest(name: &str) -> u16 {
+        let mut fingerprint = Fingerprint::new();
+        fingerprint.add(name.as_bytes());
+        fingerprint.finish() as u16
+    }
+}
+
+/// A tool as the controller lists it.
+fn discovered<'a>(tool: Value<'a>, name: Text<'a>) -> Discovered<'a> {
     let text = |name| tool.get(name).and_then(|value| value.as_text());
-    let Some(name) = text("name") else {
-        warn!("controller: a tool without a name is left out");
-        return false;
-    };
     let hint = |name| {
         let hint = tool.get("annotations").and_then(|annotations| annotations.get(name))?;
         (hint.kind() == Kind::Bool).then(|| hint.text() == "true")
@@ -146,18 +210,5 @@ fn register(tool: Value<'_>, is_cut: bool, registry: &Registry) -> bool {
     let title = || tool.get("annotations")?.get("title")?.as_text();
     let mut texts = [text("description"), text("title"), title()].into_iter().flatten();
     let description = texts.find(|text| !is_blank(text)).unwrap_or(name);
-    let discovered = Discovered { name, description, schema: tool.get("inputSchema"), hints };
-    let task = tool.get("execution").and_then(|execution| execution.get("taskSupport")?.as_text());
-    let is_task = task.is_some_and(|support| support == *"required");
-    let registered = match (is_cut, is_task) {
-        (true, _) => Err(LeftOut::Long),
-        (_, true) => Err(LeftOut::Task),
-        _ => registry.learn(discovered),
-    };
-    if let Err(why) = registered {
-        registry.reserve(name);
-        let name = name.excerpt::<{ limits::QUOTE }>();
-        warn!("controller: its tool {} is left out: {}", name.as_str(), why.text());
-    }
-    registered.is_ok()
+    Discovered { name, description, schema: tool.get("inputSchema"), hints }
 }

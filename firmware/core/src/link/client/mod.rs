@@ -9,7 +9,7 @@ use embassy_time::{Duration, Instant};
 use heapless::String;
 
 use self::greeting::Dialect;
-use self::listing::Listing;
+use self::listing::{Listing, Told};
 use super::resource::ResourceNews;
 use super::retries::Retries;
 use super::rpc::{Incoming, Outgoing, RpcError};
@@ -46,6 +46,7 @@ pub struct Client {
     /// The controller's tools have been listed since it was greeted.
     is_listed: bool,
     listing: Listing,
+    told: Told,
     /// When the list of tools was last complete: the controller had not restarted.
     checked: Instant,
     /// For how long after that noise causes no check. Doubles, since some controllers print noise without end.
@@ -144,6 +145,7 @@ impl Client {
             controller: Controller::UNKNOWN,
             is_listed: false,
             listing: Listing::NEW,
+            told: Told::NONE,
             checked: Instant::MIN,
             recheck_after: limits::LINK_TIMEOUT,
             relists: 0,
@@ -326,11 +328,13 @@ impl Client {
                         next
                     }
                     Ordering::Equal => {
+                        registry.controller_is_missing();
                         self.news = Some(News::Degraded(why));
                         now + self.retries.slow
                     }
                     Ordering::Greater => {
-                        debug!("controller: still not reached ({})", why.text());
+                        let pause = self.retries.slow.as_secs();
+                        debug!("controller: still not reached ({}); retrying in {} s", why.text(), pause);
                         now + self.retries.slow
                     }
                 }

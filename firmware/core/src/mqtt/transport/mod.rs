@@ -13,7 +13,7 @@ mod packet_info;
 
 use embedded_io_async::{ErrorType, Read, Write};
 
-use self::connect::Outbound;
+use self::connect::{Outbound, Wishes};
 use self::inbound::{Inbound, Want};
 pub use self::packet_info::PacketInfo;
 use crate::limits;
@@ -26,7 +26,7 @@ pub struct Transport<'m, Io> {
     info: &'m PacketInfo,
     inbound: Inbound,
     outbound: Outbound,
-    keeps_will: bool,
+    wishes: Wishes,
 }
 
 impl<'m, Io> Transport<'m, Io> {
@@ -36,12 +36,18 @@ impl<'m, Io> Transport<'m, Io> {
         info.forget_broker();
         let largest = if oversize { limits::MQTT_RECEIVE } else { usize::MAX };
         let outbound = if oversize { Outbound::Start } else { Outbound::Rest };
-        Self { io, info, inbound: Inbound::new(largest), outbound, keeps_will: true }
+        let wishes = Wishes { keeps_will: true, starts_clean: false };
+        Self { io, info, inbound: Inbound::new(largest), outbound, wishes }
     }
 
     /// With a will that is not retained, whatever minimq was told.
     pub fn without_retained_will(self) -> Self {
-        Self { keeps_will: false, ..self }
+        Self { wishes: Wishes { keeps_will: false, ..self.wishes }, ..self }
+    }
+
+    /// With a session that begins anew: the broker drops what it has queued. Only with `oversize`.
+    pub fn with_clean_start(self) -> Self {
+        Self { wishes: Wishes { starts_clean: true, ..self.wishes }, ..self }
     }
 }
 
@@ -71,7 +77,7 @@ impl<Io: Read> Read for Transport<'_, Io> {
 
 impl<Io: Write> Write for Transport<'_, Io> {
     async fn write(&mut self, buf: &[u8]) -> Result<usize, Self::Error> {
-        let Some(head) = self.outbound.head(buf, self.keeps_will) else { return self.io.write(buf).await };
+        let Some(head) = self.outbound.head(buf, self.wishes) else { return self.io.write(buf).await };
         let count = self.io.write(head).await?;
         self.outbound.wrote(count);
         Ok(count)

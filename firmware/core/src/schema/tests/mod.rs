@@ -462,6 +462,7 @@ fn of_a_repeated_name_the_last_counts_on_both_sides() {
     );
 }
 
+/// spec: infra-06
 #[test]
 fn parameters_are_described_as_a_list() {
     let markdown = |schema: &str| {

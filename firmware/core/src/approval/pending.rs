@@ -11,11 +11,15 @@ use embassy_sync::signal::Signal;
 use embassy_time::{Duration, Instant, with_deadline};
 use heapless::String;
 
+use super::LastGuess;
 use crate::json::{Overflow, Value, Writer};
 use crate::limits;
-use crate::text::clip;
 use crate::text::spoken::{Spoken, Voice};
+use crate::text::{Fingerprint, clip};
 use crate::tool::{Caller, Name};
+
+/// The first number of an approval: all have ten digits.
+const FIRST_NUMBER: u32 = 1_000_000_000;
 
 /// What became of an action that waits. The first is all zeros, as a new hub's memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +73,9 @@ struct Place {
     /// A model wants it.
     is_model: Cell<bool>,
     can_use_pin: Cell<bool>,
-    wrong_pins: Cell<u8>,
     until: Cell<Instant>,
+    /// When it was decided, or ended in another way.
+    ended: Cell<Instant>,
     action: RefCell<Action>,
     decided: Signal<NoopRawMutex, ()>,
 }
@@ -85,8 +90,8 @@ impl Place {
             is_unspoken: Cell::new(false),
             is_model: Cell::new(false),
             can_use_pin: Cell::new(false),
-            wrong_pins: Cell::new(0),
             until: Cell::new(Instant::MIN),
+            ended: Cell::new(Instant::MIN),
             action: RefCell::new(Action {
                 what: String::new(),
                 tool: Name::new(),
@@ -103,6 +108,7 @@ impl Place {
 
     fn decide(&self, verdict: Verdict) {
         self.verdict.set(verdict);
+        self.ended.set(Instant::now());
         self.is_due.set(true);
         self.decided.signal(());
     }
@@ -126,23 +132,37 @@ pub struct Waiting {
 /// The actions that wait for approval. All zeros when new.
 pub struct Approvals {
     places: [Place; limits::APPROVALS],
-    last: Cell<u32>,
+    seed: Cell<u64>,
+    /// The number of the approval on the topic `approval`; 0 if none is shown.
+    shown: Cell<u32>,
+    /// When the next one may be shown there.
+    show_next: Cell<Instant>,
+    /// The topic `approval` has to be published.
+    is_shown_due: Cell<bool>,
     changed: Signal<NoopRawMutex, ()>,
+    /// Of a PIN, in any conversation.
+    pub(crate) last_guess: LastGuess,
 }
 
 impl Approvals {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             places: [const { Place::new() }; limits::APPROVALS],
-            last: Cell::new(0),
+            seed: Cell::new(0),
+            shown: Cell::new(0),
+            show_next: Cell::new(Instant::MIN),
+            is_shown_due: Cell::new(false),
             changed: Signal::new(),
+            last_guess: LastGuess::new(),
         }
     }
 
-    /// Forgets what an earlier run left half done. The seed decides where the numbers begin, which have six digits: an
-    /// approval that comes late finds nothing else that it could be for.
-    pub(super) fn clear(&self, seed: u64) {
-        self.last.set(100_000 + (seed % 800_000) as u32);
+    /// Forgets what an earlier run left half done. The seed differs from start to start.
+    pub(crate) fn clear(&self, seed: u64) {
+        self.seed.set(seed);
+        self.shown.set(0);
+        self.show_next.set(Instant::MIN);
+        self.last_guess.restart(Instant::now());
         for place in &self.places {
             place.is_taken.set(false);
             place.is_due.set(false);
@@ -150,7 +170,26 @@ impl Approvals {
         }
     }
 
-    /// Has a person asked, for `patience`. The caller [waits](Asked::decided) for what they decide.
+    /// A number of ten digits for an approval. It depends on the start and on the microsecond, so that a late decision, even
+    /// one from before a restart, finds nothing else that it could be for.
+    fn next_number(&self) -> u32 {
+        let mut mix = Fingerprint::new();
+        mix.add(&self.seed.get().to_le_bytes());
+        mix.add(&Instant::now().as_micros().to_le_bytes());
+        let mut number = FIRST_NUMBER + (mix.finish() % u64::from(u32::MAX - FIRST_NUMBER)) as u32;
+        while self.find(number).is_some() {
+            number = if number == u32::MAX { FIRST_NUMBER } else { number + 1 };
+        }
+        number
+    }
+
+    /// How many turns of conversations wait for approval.
+    pub fn pending_turns(&self) -> usize {
+        self.places.iter().filter(|place| place.is_waiting() && place.is_model.get()).count()
+    }
+
+    /// Has a person asked, for `patience`. The caller [waits](Asked::decided) for what they decide. Of direct calls, one can
+    /// wait at a time: the others leave their slots to conversations.
     pub fn ask(
         &self,
         caller: &Caller<'_>,
@@ -159,6 +198,11 @@ impl Approvals {
         patience: Duration,
         can_use_pin: bool,
     ) -> Result<Asked<'_>, TooManyWait> {
+        let is_model = matches!(caller, Caller::Model { .. });
+        let is_direct = |place: &Place| place.is_waiting() && !place.is_model.get();
+        if !is_model && self.places.iter().any(is_direct) {
+            return Err(TooManyWait);
+        }
         // One whose end nobody was told of yet is taken only if there is no other.
         let free = || self.places.iter().filter(|place| !place.is_taken.get());
         let place = free().find(|place| !place.is_due.get()).or_else(|| free().next()).ok_or(TooManyWait)?;
@@ -174,15 +218,13 @@ impl Approvals {
             action.satellite = String::try_from(satellite).unwrap_or_default();
         }
         let is_spoken = matches!(caller, Caller::Model { is_spoken: true, .. });
-        self.last.set(if self.last.get() >= 999_999 { 100_000 } else { self.last.get() + 1 });
-        place.number.set(self.last.get());
+        place.number.set(self.next_number());
         place.verdict.set(Verdict::Waiting);
         place.is_taken.set(true);
         place.is_due.set(true);
         place.is_unspoken.set(is_spoken);
-        place.is_model.set(matches!(caller, Caller::Model { .. }));
-        place.can_use_pin.set(can_use_pin && place.is_model.get());
-        place.wrong_pins.set(0);
+        place.is_model.set(is_model);
+        place.can_use_pin.set(can_use_pin && is_model);
         place.until.set(Instant::now() + patience);
         place.decided.reset();
         self.changed.signal(());
@@ -203,17 +245,14 @@ impl Approvals {
         Some(Waiting { number: place.number.get(), what, can_use_pin: place.can_use_pin.get() })
     }
 
-    /// A wrong PIN was said where the action with this number waits. True if it was the last that is tolerated: the action is
-    /// denied then.
-    pub fn wrong_pin(&self, number: u32) -> bool {
-        let place = self.find(number).filter(|place| place.is_waiting());
-        place.is_some_and(|place| {
-            place.wrong_pins.set(place.wrong_pins.get().saturating_add(1));
-            let is_denied = place.wrong_pins.get() >= limits::PIN_TRIES;
-            if is_denied {
-                place.decide(Verdict::Denied);
-            }
-            is_denied
+    /// Whether an action that a PIN could have approved has ended in a conversation so recently that a person may still be
+    /// saying the PIN. Forgotten as soon as another action takes its place.
+    pub fn has_just_ended_in(&self, conversation: &str) -> bool {
+        self.places.iter().any(|place| {
+            place.verdict.get() != Verdict::Waiting
+                && place.can_use_pin.get()
+                && Instant::now() < place.ended.get() + limits::PIN_GRACE
+                && place.action.try_borrow().is_ok_and(|action| action.conversation == conversation)
         })
     }
 
@@ -226,7 +265,64 @@ impl Approvals {
 
     /// Waits until there is something to publish.
     pub(crate) async fn changed(&self) {
-        self.changed.wait().await;
+        let is_next_waiting = self.shown.get() == 0 && self.places.iter().any(Place::is_waiting);
+        match is_next_waiting {
+            // In time or not, there is something to publish.
+            true => drop(with_deadline(self.show_next.get(), self.changed.wait()).await),
+            false => self.changed.wait().await,
+        }
+    }
+
+    /// Everything that waits has to be published again: others may have forgotten it.
+    pub(crate) fn publish_again(&self) {
+        self.places.iter().filter(|place| place.is_waiting()).for_each(|place| place.is_due.set(true));
+        self.is_shown_due.set(true);
+        self.changed.signal(());
+    }
+
+    /// Takes whether the topic `approval` has to be published. It shows one approval at a time, the oldest. When that is
+    /// decided or over, it shows none for [`limits::APPROVAL_PAUSE`], so that nobody who is about to press a button decides
+    /// about another one that has just taken its place.
+    pub(crate) fn take_shown_due(&self) -> bool {
+        let is_over = |number| !self.find(number).is_some_and(Place::is_waiting);
+        if self.shown.get() != 0 && is_over(self.shown.get()) {
+            self.shown.set(0);
+            self.show_next.set(Instant::now() + limits::APPROVAL_PAUSE);
+            self.is_shown_due.set(true);
+        }
+        let waiting = self.places.iter().filter(|place| place.is_waiting());
+        if self.shown.get() == 0
+            && self.show_next.get() <= Instant::now()
+            && let Some(oldest) = waiting.min_by_key(|place| place.until.get())
+        {
+            self.shown.set(oldest.number.get());
+            self.is_shown_due.set(true);
+        }
+        self.is_shown_due.take()
+    }
+
+    /// The topic `approval` could not be published yet.
+    pub(crate) fn unshown(&self) {
+        self.is_shown_due.set(true);
+    }
+
+    /// For how many seconds the approval waits that is shown on the topic `approval`.
+    pub(crate) fn shown_seconds(&self) -> Option<u32> {
+        self.seconds_left(self.shown.get()).filter(|_| self.shown.get() != 0)
+    }
+
+    /// Writes the payload of `approval`: what is shown, or that nothing is.
+    pub(crate) fn write_shown(&self, buffer: &mut [u8]) -> Result<usize, Overflow> {
+        if self.shown.get() != 0 {
+            return self.write(self.shown.get(), buffer);
+        }
+        let mut writer = Writer::new(buffer);
+        writer.object(|out| {
+            out.field("id", 0_u32);
+            out.field("state", "none");
+            out.field("what", "");
+        });
+        writer.finish()
     }
 
     /// Takes the number of an action of which something has to be published.
@@ -240,7 +336,7 @@ impl Approvals {
     /// How long the action with this number still waits, in seconds.
     pub(crate) fn seconds_left(&self, number: u32) -> Option<u32> {
         let place = self.find(number)?;
-        let left = place.until.get().saturating_duration_since(Instant::now()).as_secs();
+        let left = place.until.get().saturating_duration_since(Instant::now()).as_millis().div_ceil(1000);
         Some(u32::try_from(left).unwrap_or(u32::MAX).max(1))
     }
 
@@ -316,6 +412,21 @@ impl Approvals {
 
     fn find(&self, number: u32) -> Option<&Place> {
         self.places.iter().find(|place| place.number.get() == number)
+    }
+}
+
+/// What a person hears who says something else while their conversation waits for approval.
+pub struct Reminder<'a> {
+    /// What is to be approved.
+    pub what: &'a str,
+    /// Whether a PIN can be said.
+    pub can_use_pin: bool,
+}
+
+impl Display for Reminder<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let how = if self.can_use_pin { "Say the PIN, say no" } else { "Say no" };
+        write!(f, "I am waiting for approval to {}. {how}, or allow it in your app.", self.what)
     }
 }
 

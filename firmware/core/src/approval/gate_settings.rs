@@ -1,0 +1,64 @@
+//! The settings that decide about a call. They are read once, when the call begins, and hold for it.
+
+use embassy_sync::blocking_mutex::raw::NoopRawMutex;
+use embassy_sync::mutex::Mutex;
+use embassy_time::Duration;
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+
+use super::{Risk, Risks};
+use crate::config::Config;
+use crate::limits;
+use crate::settings::{GATE_DIRECT, GATE_PIN, GATE_SECONDS, Policy, Setting};
+use crate::store::Store;
+use crate::text::clip;
+use crate::tool::Caller;
+
+/// The settings that decide about a call.
+#[derive(Clone, Copy, Debug)]
+pub struct GateSettings {
+    /// Whether calls of the caller may need approval. If not, the rest does not matter.
+    pub(super) is_guarded: bool,
+    policies: [Policy; Risk::ALL.len()],
+    /// How long an approval stays pending.
+    pub(super) patience: Duration,
+    /// Whether there is a PIN.
+    pub(super) has_pin: bool,
+}
+
+impl GateSettings {
+    /// Reads them.
+    pub(super) async fn read<F: MultiwriteNorFlash>(
+        caller: &Caller<'_>,
+        store: &Mutex<NoopRawMutex, Store<'_, F>>,
+        config: &Config<'_>,
+    ) -> Self {
+        let value = async |row: &Setting| -> heapless::String<{ limits::PIN }> {
+            clip(&row.value(&mut *store.lock().await, config).await)
+        };
+        let mut this = Self {
+            is_guarded: true,
+            policies: [Policy::Ask; _],
+            patience: Duration::from_secs(60),
+            has_pin: false,
+        };
+        if let Caller::Person = caller
+            && value(&GATE_DIRECT).await != "on"
+        {
+            return Self { is_guarded: false, ..this };
+        }
+        for (policy, risk) in this.policies.iter_mut().zip(Risk::ALL) {
+            *policy = Policy::named(&value(risk.setting()).await).unwrap_or(Policy::Ask);
+        }
+        if let Ok(seconds) = value(&GATE_SECONDS).await.parse() {
+            this.patience = Duration::from_secs(seconds);
+        }
+        this.has_pin = !value(&GATE_PIN).await.is_empty();
+        this
+    }
+
+    /// The strictest policy for these risks.
+    pub(super) fn strictest(&self, risks: Risks) -> Policy {
+        let policies = risks.each().filter_map(|risk| self.policies.get(risk as usize).copied());
+        policies.max().unwrap_or(Policy::Allow)
+    }
+}
