@@ -19,8 +19,6 @@
 
 extern crate alloc;
 
-core::arch::global_asm!(include_str!("../../millicode.s"));
-
 mod boot;
 mod flash;
 mod led;

@@ -6,8 +6,6 @@
 #![no_std]
 #![no_main]
 
-core::arch::global_asm!(include_str!("../../millicode.s"));
-
 mod boot;
 mod console;
 mod dma;
