@@ -102,7 +102,8 @@ async fn connect(to: &Destination<'_>) -> Result<BrokerStream, DialError> {
     match to.tls {
         None => Ok(BrokerStream::new(stream)),
         Some(tls) => {
-            let stream = tls::open(stream, to.host, tls).await.map_err(DialError::Tls)?;
+            let stream =
+                tls::open(stream, to.host, tls).await.map_err(|error| DialError::Tls(error.text()))?;
             Ok(BrokerStream::new(stream))
         }
     }

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use hub_core::{Tls, TlsError};
-use hub_tls::{Certificate, Verifier};
+use hub_core::Tls;
+use hub_tls::{Certificate, TlsError, Verifier};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature_with_raw_key};
 use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use host_sim::network::{BrokerUrl, Network};
-use hub_core::{CertificateRole, Destination, Dial, DialError, Tls, TlsError};
+use hub_core::{Destination, Dial, DialError, Tls};
+use hub_tls::{CertificateRole, TlsError};
 use rcgen::date_time_ymd;
 use support::Folder;
 use support::certificate::{Issued, KeyKind, authority, self_signed};
@@ -43,7 +44,7 @@ async fn outcomes(issued: &Issued, trust: Trust<'_>) -> Result<(), TlsError> {
     };
     let stream = TcpStream::connect(("127.0.0.1", port)).await.expect("a server");
     let board = open(stream, trust).await.map(drop);
-    assert_eq!(desktop, board);
+    assert_eq!(desktop, board.map_err(TlsError::text));
     board
 }
 
@@ -102,7 +103,7 @@ async fn a_desktop_needs_a_certificate_to_trust() {
     let port = listener.local_addr().expect("its number").port();
     let tls = Some(Tls { trusted: &[], now: Some(NOW) });
     let dialled = Network::Tcp.dial(&Destination { host: "127.0.0.1", port, tls }).await;
-    assert_eq!(dialled.err(), Some(DialError::Tls(TlsError::NoCa)));
+    assert_eq!(dialled.err(), Some(DialError::Tls(TlsError::NoCa.text())));
 }
 
 /// The hub of the simulator, with the broker that people run.

@@ -77,7 +77,7 @@ pub(crate) async fn open(
     let verifier = Verifier { host: HOST, trusted, now: Some(NOW) };
     let stream = Segments { stream: BrokerStream::new(near), dice: seed, is_late: false };
     TlsStream::open(stream, memory, verifier, not_so_random).await.map_err(|error| match error {
-        StreamError::Tls(error) => DialError::Tls(error),
+        StreamError::Tls(error) => DialError::Tls(error.text()),
         StreamError::Io(_) => DialError::Unreachable,
     })
 }

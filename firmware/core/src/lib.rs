@@ -107,6 +107,6 @@ pub use hub_schema as schema;
 pub use config::{Address, Broker, Config, DEFAULT_TOOL_PREFIX, HubId, SERIAL_HINT, is_tool_prefix};
 pub use hub::{Hub, Memory, Start};
 pub use platform::{
-    AccessPoint, CertificateRole, Credentials, Destination, Dial, DialError, Network, NetworkState,
-    NetworkStatus, NoConsole, Pattern, Platform, Tls, TlsError, Usage, Wired,
+    AccessPoint, Credentials, Destination, Dial, DialError, Network, NetworkState, NetworkStatus, NoConsole,
+    Pattern, Platform, Tls, Usage, Wired,
 };

@@ -3,14 +3,10 @@
 //! The serial lines need no trait of ours (`embedded_io_async::Read` and `Write`), nor does time
 //! (`embassy-time`, whose driver the binary links).
 
-mod tls;
-
 use core::convert::Infallible;
 use core::fmt;
 
 use embedded_io_async::{ErrorType, Read, Write};
-
-pub use self::tls::{CertificateRole, TlsError};
 
 /// Where the broker is, and how to know that it is the right one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +84,8 @@ pub enum DialError {
     Refused,
     /// No route to the machine, or no answer from it.
     Unreachable,
-    /// The connection is there, but cannot be trusted.
-    Tls(TlsError),
+    /// The connection is there, but cannot be trusted, for this reason.
+    Tls(&'static str),
 }
 
 impl DialError {
@@ -100,7 +96,7 @@ impl DialError {
             Self::NoNameServer => "the network names no DNS server; give the broker's address, not its name",
             Self::Refused => "nothing listens there; check the port and that the broker runs",
             Self::Unreachable => "no answer from that address; check it, and that both are on one network",
-            Self::Tls(error) => error.text(),
+            Self::Tls(why) => why,
         }
     }
 }

@@ -16,8 +16,8 @@ use embassy_net::Stack;
 use embassy_net::tcp::{ConnectError, Error, TcpSocket};
 use embassy_time::{Duration, Timer, with_timeout};
 use embedded_io_async::{ErrorType, Read, Write};
-use hub_core::{Destination, Dial, DialError, Tls, TlsError, limits};
-use hub_tls::{StreamError, TlsStream, Verifier};
+use hub_core::{Destination, Dial, DialError, Tls, limits};
+use hub_tls::{StreamError, TlsError, TlsStream, Verifier};
 
 pub use self::config::config;
 use self::dns::resolve;
@@ -100,8 +100,8 @@ impl<'a> TcpDial<'a> {
                 stream.stream().closes = true;
                 Ok(BrokerStream::Tls(stream))
             }
-            Err(StreamError::Tls(error)) => Err(DialError::Tls(error)),
-            Err(StreamError::Io(_)) => Err(DialError::Tls(TlsError::Closed)),
+            Err(StreamError::Tls(error)) => Err(DialError::Tls(error.text())),
+            Err(StreamError::Io(_)) => Err(DialError::Tls(TlsError::Closed.text())),
         }
     }
 }
@@ -125,7 +125,7 @@ impl<'a> Dial for TcpDial<'a> {
 
     async fn dial(&mut self, to: &Destination<'_>) -> Result<BrokerStream<'_, 'a>, DialError> {
         if to.tls.is_some_and(|tls| tls.trusted.is_empty()) {
-            return Err(DialError::Tls(TlsError::NoCa));
+            return Err(DialError::Tls(TlsError::NoCa.text()));
         }
         wait_for_address(self.stack).await;
         with_timeout(limits::DIAL_TIMEOUT, self.open(to)).await.unwrap_or(Err(DialError::Unreachable))

@@ -24,6 +24,7 @@ extern crate std;
 
 mod certificate;
 mod checks;
+mod error;
 mod handshake;
 mod hello;
 mod keys;
@@ -35,7 +36,7 @@ mod stream;
 mod verifier;
 
 pub use certificate::{Certificate, PublicKey};
-pub use hub_core::platform::{CertificateRole, TlsError};
+pub use error::{CertificateRole, TlsError};
 pub use signature::ALGORITHMS;
 pub use stream::{Memory, StreamError, TlsStream};
 pub use verifier::Verifier;

@@ -8,7 +8,7 @@ use super::connection::{Connection, Lost, Subscription};
 use super::transport::{PacketInfo, Transport};
 use crate::limits;
 use crate::log::{debug, warn};
-use crate::platform::{Destination, Dial, TlsError};
+use crate::platform::{Destination, Dial};
 
 /// The buffers of one session.
 pub struct Memory {
@@ -171,8 +171,8 @@ impl<'m> Client<'m> {
 const NO_RETAIN: &str =
     "it refuses retained messages (mosquitto: retain_available); the hub tries without them";
 
-/// The alert of TLS by which a broker says so.
-const CERTIFICATE_REQUIRED: u8 = 116;
+/// The broker asks for a certificate of the client's. With TLS 1.3 it says so only after the handshake.
+const CERTIFICATE_REQUIRED: &str = "the broker wants a certificate of the hub's, which has none; turn that off (mosquitto: require_certificate false)";
 
 /// What to tell a person about a refused connection.
 pub fn explain<E: embedded_io_async::Error>(error: &Error<E>) -> &'static str {
@@ -198,8 +198,7 @@ pub fn explain<E: embedded_io_async::Error>(error: &Error<E>) -> &'static str {
         Error::Disconnected => "it closed the connection at once; it may not speak MQTT 5",
         Error::Transport(error) => match error.kind() {
             embedded_io_async::ErrorKind::ConnectionReset => "it broke the connection off",
-            // TLS lets it say so only now.
-            embedded_io_async::ErrorKind::PermissionDenied => TlsError::Alert(CERTIFICATE_REQUIRED).text(),
+            embedded_io_async::ErrorKind::PermissionDenied => CERTIFICATE_REQUIRED,
             _ => "the connection broke",
         },
         _ => "the connection broke",

@@ -2,7 +2,6 @@
 
 /// Which of the certificates of a broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum CertificateRole {
     /// The broker's own.
     Broker,
@@ -14,7 +13,6 @@ pub enum CertificateRole {
 
 /// Why a broker is not believed to be the one that is meant, or could not be understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum TlsError {
     /// There is no certificate to trust.
     NoCa,
