@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use host_desktop::random::random_seed;
 use hub_core::Dial;
 use minimq::{
     Buffers, ConfigBuilder, ConnectEvent, Connection, Error, InboundPublish, Io, Op, Property, PubError,
@@ -11,7 +12,6 @@ use tokio::time::{sleep, timeout};
 
 use crate::hub::Settings;
 use crate::network::Network;
-use crate::random::random_seed;
 
 /// Packets of this size pass in either direction; a hub sends and takes far less.
 const PACKET: usize = 256 * 1024;

@@ -11,16 +11,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::Waker;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use tokio::runtime::{Handle, Id};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
-
-/// The time of day: seconds since the beginning of 1970.
-pub fn unix_seconds() -> Option<i64> {
-    SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs().try_into().ok()
-}
 
 struct TokioClock;
 

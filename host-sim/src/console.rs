@@ -6,10 +6,9 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 
 use embedded_io_adapters::tokio_1::FromTokio;
+use host_desktop::tty::Tty;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadHalf, WriteHalf, copy_bidirectional};
 use tokio::net::TcpListener;
-
-use crate::tty::Tty;
 
 /// Where the port is, written `pty` or `HOST:PORT`.
 #[derive(Clone, Debug, PartialEq, Eq)]

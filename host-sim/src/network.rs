@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::broker::Server;
-use crate::{clock, tls};
+use crate::tls;
 
 /// A way to a broker. Cloning it gives another way to the same one.
 #[derive(Clone, Debug)]
@@ -201,7 +201,8 @@ impl BrokerUrl {
 
     /// What to dial now.
     pub fn destination(&self) -> Destination<'_> {
-        let tls = self.is_tls.then(|| Tls { trusted: &self.ca.der, now: clock::unix_seconds() });
+        let tls =
+            self.is_tls.then(|| Tls { trusted: &self.ca.der, now: host_desktop::clock::unix_seconds() });
         Destination { host: &self.host, port: self.port, tls }
     }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
-use host_sim::tty::{SerialPort, Tty};
+use host_desktop::tty::{SerialPort, Tty};
 use host_sim::wifi::CAFE;
 use support::process::Output;
 use support::typist::Typist;

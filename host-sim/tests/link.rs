@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use embedded_io_async::{Read, Write};
+use host_desktop::tty::Tty;
 use host_sim::link::{Rx, Spec, Tx, open, to_home};
-use host_sim::tty::Tty;
 use host_sim::zwave::{Fault, Home};
 use serde_json::json;
 use support::log::{log_of, log_to_memory};

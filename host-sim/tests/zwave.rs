@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
-use host_sim::tty::{BAUD, SerialPort, Tty};
+use host_desktop::tty::{BAUD, SerialPort, Tty};
 use serde_json::{Value, json};
 use support::process::Running;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt};

@@ -1,6 +1,6 @@
 //! The systemd units in `docs/`, and the command lines of the same program in `docs/zwave.md`.
 
-use host_sim::options::Parsed;
+use host_desktop::options::Parsed;
 use host_sim::options::zwave::Options;
 
 use crate::{page, root};

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use host_sim::logging::start_log;
+use host_desktop::logging::start_log;
 use host_sim::network::Network;
 use host_sim::options::{Parsed, environment, relay as options};
 use host_sim::relay::{self, Model};

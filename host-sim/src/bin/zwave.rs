@@ -1,7 +1,7 @@
 //! `cargo zwave`: the Z-Wave controller alone, simulated or real.
 
-use host_sim::logging::start_log;
-use host_sim::options::Parsed;
+use host_desktop::logging::start_log;
+use host_desktop::options::Parsed;
 use host_sim::options::zwave::Options;
 use host_sim::zwave::transport;
 

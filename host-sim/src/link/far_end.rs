@@ -4,6 +4,7 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use host_desktop::tty::Tty;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -11,7 +12,6 @@ use tokio::time::timeout;
 use super::child::{ChildGuard, Pipes};
 use super::output::ChildOutput;
 use super::spec::Spec;
-use crate::tty::Tty;
 use crate::zwave::Home;
 
 /// For a connection to be made; less than the core waits for a line to be taken.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::tty::SerialPort;
+use host_desktop::tty::SerialPort;
 
 /// What is at the far end of the hub's serial line, written `sim`, `exec:COMMAND`, `tcp:HOST:PORT` or
 /// `serial:PATH[@BAUD]`.

@@ -34,8 +34,9 @@ mod session;
 mod shorten;
 mod work;
 
+use host_desktop::random::random_seed;
+
 use crate::network::BrokerUrl;
-use crate::random::random_seed;
 
 pub use endpoint::{Endpoint, Key};
 pub use http::Http;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use host_desktop::random::Random;
 use tokio::time::Instant;
 
 use super::http::Advice;
-use crate::random::Random;
 
 /// Attempts in all. With the waits between them they take a quarter of a minute; a server that is down for longer stays so.
 const ATTEMPTS: u32 = 6;

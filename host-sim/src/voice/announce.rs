@@ -2,9 +2,8 @@
 
 use std::net::SocketAddr;
 
+use host_desktop::random::random_seed;
 use mdns_sd::{IfKind, ServiceDaemon, ServiceInfo};
-
-use crate::random::random_seed;
 
 /// The kind of service that Home Assistant looks for.
 const KIND: &str = "_wyoming._tcp.local.";

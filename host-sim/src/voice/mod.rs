@@ -21,8 +21,9 @@ mod tests;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use host_desktop::random::random_seed;
+
 use crate::network::BrokerUrl;
-use crate::random::random_seed;
 
 pub use announce::Announcement;
 pub use event::{Event, Malformed, ReadError};

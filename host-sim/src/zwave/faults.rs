@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use host_desktop::random::Random;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::fault::Fault;
 use super::noise;
-use crate::random::Random;
 
 /// Decides which faults happen on the lines to one home. Cloning it gives another handle to the same. Everything can be
 /// switched while the home is served. At first no fault happens.

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::random::Random;
+use host_desktop::random::Random;
 
 /// What the controller has in memory, in milliseconds.
 const CACHED: (u64, u64) = (2, 15);

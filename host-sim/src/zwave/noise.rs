@@ -1,9 +1,9 @@
 //! What a line carries beside messages: garbage, stray answers, long lines, boot logs.
 
+use host_desktop::random::Random;
 use serde_json::json;
 
 use super::fault::STRAY_ANSWER;
-use crate::random::Random;
 
 /// Lines that are no JSON-RPC message, each in its own way.
 const GARBAGE: [&[u8]; 12] = [

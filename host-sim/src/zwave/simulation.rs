@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
+use host_desktop::clock::unix_seconds;
 use tokio::sync::broadcast;
 
 use super::controller::{Bounds, CHANGES, Change, CommandError, Controller, Outcome, Pending};
@@ -11,7 +12,6 @@ use super::device::{Command, Device, NodeId, SETPOINT};
 use super::inventory;
 use super::latency::{Latency, Operation};
 use super::snapshot::Snapshot;
-use crate::clock::unix_seconds;
 
 /// Highest number of a node in a network without Long Range.
 const LAST_NODE: NodeId = 232;

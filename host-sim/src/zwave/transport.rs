@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use host_desktop::tty::{SerialPort, Tty};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::Gateway;
-use crate::tty::{SerialPort, Tty};
 
 /// Before a serial port that was lost is opened again.
 const REOPEN: Duration = Duration::from_secs(1);

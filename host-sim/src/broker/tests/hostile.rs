@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::BytesMut;
+use host_desktop::random::Random;
 use mqtt5_protocol::packet::connect::ConnectPacket;
 use mqtt5_protocol::packet::disconnect::DisconnectPacket;
 use mqtt5_protocol::packet::pingreq::PingReqPacket;
@@ -17,7 +18,6 @@ use mqtt5_protocol::{QoS, ReasonCode};
 
 use super::super::{Broker, ConnectionId, Limits};
 use super::{Bench, client, encoded, returning, will};
-use crate::random::Random;
 
 /// Small, so that a test comes to all of them.
 fn tight() -> Limits {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
+use host_desktop::clock::unix_seconds;
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::Instant;
@@ -14,7 +15,6 @@ use super::super::snapshot::{LastCommand, Presence, Snapshot, Status};
 use super::node::{Node, NodeStatus};
 use super::session::{Failure, Question};
 use super::{view, write};
-use crate::clock::unix_seconds;
 
 /// Most nodes of a network, with Long Range.
 const NODES: usize = 4096;

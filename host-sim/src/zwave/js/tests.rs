@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use host_desktop::random::Random;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
@@ -18,7 +19,6 @@ use super::session::Question;
 use super::state::Shared;
 use super::view::{known, snapshots};
 use super::write::{Expected, Write, writes};
-use crate::random::Random;
 
 const RECORDED: &str = include_str!("../tests/recorded.jsonl");
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use host_desktop::random::Random;
 use serde_json::{Value, json};
 
 use super::client::Client;
-use crate::random::Random;
 use crate::zwave::{Device, DeviceState, Home, NodeId, Plans};
 
 const CONTROL: &str = "control_zwave_device";

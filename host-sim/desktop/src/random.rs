@@ -11,11 +11,11 @@ pub fn random_seed() -> u64 {
 /// A generator: SplitMix64. Written here because the crates for it may give other numbers with every version, and a seed
 /// in a bug report has to mean the same run for years.
 #[derive(Debug)]
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
     /// The same numbers for the same seed.
-    pub(crate) const fn new(seed: u64) -> Self {
+    pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -28,24 +28,24 @@ impl Random {
     }
 
     /// A number below `bound`; 0 if that is 0.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         // The tiny bias of a remainder does not matter here.
         self.next().checked_rem(bound).unwrap_or(0)
     }
 
     /// An index into something of this length; 0 if it is empty.
-    pub(crate) fn index(&mut self, length: usize) -> usize {
+    pub fn index(&mut self, length: usize) -> usize {
         self.below(length as u64) as usize
     }
 
     /// A number from 0 to below 1.
-    pub(crate) fn fraction(&mut self) -> f64 {
+    pub fn fraction(&mut self) -> f64 {
         const STEPS: u64 = 1 << 53;
         self.below(STEPS) as f64 / STEPS as f64
     }
 
     /// Whether an event of this probability happens: never at 0, always at 1.
-    pub(crate) fn happens(&mut self, probability: f64) -> bool {
+    pub fn happens(&mut self, probability: f64) -> bool {
         self.fraction() < probability
     }
 }
