@@ -1,7 +1,6 @@
 //! The hub on a desktop: an MQTT broker, a simulated controller, and the same core that boards run.
 
 pub mod boot;
-pub mod broker;
 pub mod caller;
 pub mod clock;
 pub mod console;

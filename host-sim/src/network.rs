@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use embedded_io_adapters::tokio_1::FromTokio;
 use embedded_io_async::{ErrorType, Read, Write};
+use host_broker::Server;
 use hub_core::limits::{self, DIAL_TIMEOUT};
 use hub_core::settings::certificate;
 use hub_core::{Destination, Dial, DialError, Tls};
@@ -16,7 +17,6 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::broker::Server;
 use crate::tls;
 
 /// A way to a broker. Cloning it gives another way to the same one.

@@ -3,7 +3,7 @@
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use host_sim::broker::{Options, Server as Broker};
+use host_broker::{Options, Server as Broker};
 use support::client::{Client, Publish};
 use support::server::{Act, Server};
 use tokio::net::TcpStream;

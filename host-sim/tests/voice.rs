@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use host_sim::broker::{Options, Server as Broker};
+use host_broker::{Options, Server as Broker};
 use serde_json::{Value, json};
 use support::mosquitto::Mosquitto;
 use support::process::Running;

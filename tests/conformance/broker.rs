@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use host_sim::broker::{Access, Limits, Login, Options, Server};
+use host_broker::{Access, Limits, Login, Options, Server};
 use host_sim::network::Stream;
 use support::mosquitto::Mosquitto;
 use tokio::net::TcpStream;

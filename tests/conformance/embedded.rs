@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use embedded_io_adapters::tokio_1::FromTokio;
-use host_sim::broker::{Options, Server};
+use host_broker::{Options, Server};
 use minimq::{ConnectEvent, Publication, QoS, Session, TopicFilter, Will};
 use rumqttc::{ConnectReturnCode, ConnectionError, MqttOptions};
 use tokio::time::{Instant, timeout};

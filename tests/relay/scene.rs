@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host_sim::broker::{Options, Server as Broker};
+use host_broker::{Options, Server as Broker};
 use host_sim::network::Network;
 use host_sim::relay::{Provider, Settings};
 use support::log::log_of;

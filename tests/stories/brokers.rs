@@ -1,6 +1,6 @@
 //! Brokers that do not take everything: said, with what to change, and lived with.
 
-use host_sim::broker::Options;
+use host_broker::Options;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use world::model::stop;
 use world::prelude::*;

@@ -1,6 +1,6 @@
 //! Too much at once: requests, and things to tell people.
 
-use host_sim::broker::{Limits, Options};
+use host_broker::{Limits, Options};
 use host_sim::zwave::Home;
 use support::server::{Act, Server};
 use world::flood::{REQUESTS, flood};

@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use host_sim::broker::{Access, Login, Options};
+use host_broker::{Access, Login, Options};
 use hub_core::{DialError, limits};
 use support::log::log_of;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};

@@ -1,6 +1,6 @@
 //! A question to a model fits into a packet, with all tools if possible.
 
-use host_sim::broker::{Limits, Options};
+use host_broker::{Limits, Options};
 use world::model::{calls, stop};
 use world::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Requests to the hub, valid and hostile.
 
-use host_sim::broker::{Options, Server};
+use host_broker::{Options, Server};
 use host_sim::network::Network;
 use host_sim::zwave::Home;
 use tokio::task::JoinSet;

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use embedded_io_adapters::tokio_1::FromTokio;
-use host_sim::broker::{Options, Server as Broker};
+use host_broker::{Options, Server as Broker};
 use host_sim::console;
 use host_sim::flash::MemoryFlash;
 use host_sim::hub::{self, Settings};

@@ -6,6 +6,6 @@ pub mod relay;
 pub mod sim;
 pub mod zwave;
 
-use host_desktop::options::{Parsed, environment, login, read, value};
+pub use host_desktop::options::{Parsed, environment, login, read, value};
 
 pub use llm::Llm;

@@ -15,10 +15,10 @@ use std::pin::pin;
 use std::time::Duration;
 
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+use host_broker::{Options as BrokerOptions, Server};
 use host_desktop::logging::start_log;
 use host_desktop::options::Parsed;
 use host_desktop::random::random_seed;
-use host_sim::broker::{Options as BrokerOptions, Server};
 use host_sim::caller;
 use host_sim::console;
 use host_sim::flash::{self, FileFlash, MemoryFlash};

@@ -14,7 +14,7 @@ use super::{Bench, client, returning};
 
 /// What the broker has logged, and forgets it.
 fn logged() -> Vec<String> {
-    let log = log_of("host_sim::broker");
+    let log = log_of("host_broker");
     log_to_memory();
     log.lines().map(str::to_owned).collect()
 }
