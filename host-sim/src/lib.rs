@@ -16,7 +16,6 @@ pub mod tls;
 pub mod udp;
 pub mod voice;
 pub mod wifi;
-pub mod zwave;
 
 // Linked for the critical sections that it implements.
 use critical_section as _;

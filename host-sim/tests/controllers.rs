@@ -5,12 +5,17 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use support::process::Running;
+use support::process::{Running, program};
 use support::{Folder, wait_for};
+
+/// The controller as a program.
+fn zwave() -> String {
+    program("host-zwave", "zwave").display().to_string()
+}
 
 /// Starts the simulated controller, and returns where it serves.
 fn serving(arguments: &[&str]) -> (Running, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_zwave"));
+    let mut command = Command::new(zwave());
     command.args(arguments).arg("--fast").env_remove("RUST_LOG").stdin(Stdio::null());
     Running::start_until(&mut command, "zwave: serving on ")
 }
@@ -47,7 +52,7 @@ fn in_a_shell(program: &str) -> String {
 
 #[test]
 fn over_a_pipe() {
-    switches_on(&in_a_shell(env!("CARGO_BIN_EXE_zwave")));
+    switches_on(&in_a_shell(&zwave()));
 }
 
 #[test]
@@ -68,8 +73,8 @@ fn over_tcp() {
 
 #[test]
 fn over_a_line_that_chatters() {
-    let zwave = in_a_shell(env!("CARGO_BIN_EXE_zwave"));
-    switches_on(&format!("{zwave} --fault garbage --fault long-line --fault wrong-id --fault duplicate"));
+    let command = in_a_shell(&zwave());
+    switches_on(&format!("{command} --fault garbage --fault long-line --fault wrong-id --fault duplicate"));
 }
 
 /// The command of a controller on the Python SDK.

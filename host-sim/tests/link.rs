@@ -7,9 +7,10 @@ use std::time::Duration;
 use embedded_io_async::{Read, Write};
 use host_desktop::tty::Tty;
 use host_sim::link::{Rx, Spec, Tx, open, to_home};
-use host_sim::zwave::{Fault, Home};
+use host_zwave::{Fault, Home};
 use serde_json::json;
 use support::log::{log_of, log_to_memory};
+use support::process::program;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
@@ -339,7 +340,8 @@ async fn the_simulated_controller_can_be_unplugged_and_plugged_in() {
 
 #[tokio::test]
 async fn the_controller_itself_runs_at_the_far_end() {
-    let mut line = Line::to(&format!("exec:RUST_LOG=debug {} --fast", env!("CARGO_BIN_EXE_zwave")));
+    let mut line =
+        Line::to(&format!("exec:RUST_LOG=debug {} --fast", program("host-zwave", "zwave").display()));
     let client = json!({ "name": "test", "version": "1" });
     let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
     line.says(&format!(

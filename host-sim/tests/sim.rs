@@ -10,6 +10,7 @@ use host_sim as _;
 use serde_json::{Value, json};
 use support::Folder;
 use support::client::Client;
+use support::process::program;
 use support::server::{Act, Server};
 use tokio::net::TcpStream;
 
@@ -303,11 +304,16 @@ fn the_prompt_helps_and_tells_what_goes_on() {
 
 #[test]
 fn a_call_waits_for_a_controller_that_is_just_coming() {
-    let slow = format!("exec:sleep 1; exec {}", env!("CARGO_BIN_EXE_zwave"));
+    let slow = slow_controller(1, &zwave());
     let mut prompt = Prompt::start(&["--llm", "none", "--link", &slow]);
     let reply = prompt.ask(r#"control_zwave_device {"device_name":"Switch One","command":"on"}"#);
     assert!(reply.contains("Switch One is now on"), "{reply}");
     prompt.quit();
+}
+
+/// The controller as a program.
+fn zwave() -> String {
+    program("host-zwave", "zwave").display().to_string()
 }
 
 /// A controller that takes some time to start, like one that `npx` has to download first.
@@ -318,7 +324,7 @@ fn slow_controller(seconds: u32, program: &str) -> String {
 /// spec: gateway-37
 #[test]
 fn once_waits_while_the_controller_command_starts() {
-    let link = slow_controller(12, env!("CARGO_BIN_EXE_zwave"));
+    let link = slow_controller(12, &zwave());
     let call = r#"control_zwave_device {"device_name":"Switch One","command":"on"}"#;
     let (output, stdout, stderr) = run(&["--llm", "none", "--link", &link, "--once", call]);
     assert_eq!(output.status.code(), Some(0), "{stdout} {stderr}");
@@ -380,7 +386,7 @@ fn once_knows_the_status_of_the_home() {
         assert_eq!(output.status.code(), Some(0), "{stdout} {stderr}");
         assert!(stdout.contains("Hall Light"), "{stdout}");
     }
-    let link = slow_controller(3, env!("CARGO_BIN_EXE_zwave"));
+    let link = slow_controller(3, &zwave());
     let (output, stdout, stderr) = run(&["--llm", "none", "--link", &link, "--once", "home_status {}"]);
     assert_eq!(output.status.code(), Some(0), "{stdout} {stderr}");
     assert!(stdout.contains("Hall Light"), "{stdout}");

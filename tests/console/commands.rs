@@ -1,6 +1,6 @@
 //! Every command of the console, with typos and nonsense.
 
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use world::prelude::*;
 
 /// A certificate of 2 KiB, as far as a hub that does not use it can tell.

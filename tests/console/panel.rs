@@ -2,7 +2,7 @@
 
 use host_sim::hub::Panel;
 use host_sim::wifi::{HOME, Wifi};
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use hub_core::platform::Pattern;
 use world::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use host_sim::options::Llm;
 use host_sim::relay::{Models, Settings};
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use serde_json::json;
 use world::{Setup, World};
 

@@ -1,7 +1,7 @@
 //! `docs/topics.md`: every request on it is sent and gets the reply that it shows, everything that the hub publishes is on it,
 //! and looks as it shows.
 
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use hub_core::request::REQUESTS;
 use serde_json::{Value, json};
 use support::client::{Client, Message, Publish, QoS};

@@ -1,7 +1,7 @@
 //! The systemd units in `docs/`, and the command lines of the same program in `docs/zwave.md`.
 
 use host_desktop::options::Parsed;
-use host_sim::options::zwave::Options;
+use host_zwave::options::Options;
 
 use crate::{page, root};
 

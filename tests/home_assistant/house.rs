@@ -7,7 +7,7 @@ use host_sim::network::Network;
 use host_sim::options::Llm;
 use host_sim::relay::{Models, Settings};
 use host_sim::voice::{self, Listener};
-use host_sim::zwave::{Home, Plans};
+use host_zwave::{Home, Plans};
 use serde_json::{Value, json};
 use support::Folder;
 use support::mosquitto::Mosquitto;

@@ -10,7 +10,7 @@ mod look;
 use std::time::{Duration, Instant};
 
 use attic::{ATTIC, Attic};
-use host_sim::zwave::Press;
+use host_zwave::Press;
 use house::{HUB, House, set};
 use instance::HomeAssistant;
 use look::{HUB_ENTITIES, all_is_there, all_is_unavailable, none_is_left};

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use host_sim::network::Network;
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use serde_json::{Value, json};
 use support::client::{Client, Publish, QoS};
 use support::log::{assert_logged_times, assert_not_logged, log_text, logged};

@@ -7,7 +7,7 @@ mod roles;
 use std::time::Duration;
 
 use host_sim::network::Network;
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use serde_json::{Value, json};
 use support::log::{assert_logged, assert_not_logged};
 use support::mosquitto::Mosquitto;

@@ -3,7 +3,7 @@
 //! The exchanges are in the JSON files beside this one, which `support::exchange` explains.
 
 use host_sim::relay::SearchUrl;
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use support::exchange::{Provider, Said, providers};
 use support::server::Server;
 use support::{sdk, search};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use host_sim::hub::Settings;
 use host_sim::network::Network;
-use host_sim::zwave::{Fault, Home};
+use host_zwave::{Fault, Home};
 use serde_json::json;
 use support::PATIENCE;
 use tokio::time::{sleep, timeout};

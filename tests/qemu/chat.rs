@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use host_sim::hub::Settings;
 use host_sim::network::Network;
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use hub_core::limits::RELAY_EXPIRY;
 use serde_json::{Value, json};
 use support::exchange::{Exchange, Said, providers};

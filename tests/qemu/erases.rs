@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use host_sim::hub::Settings;
 use host_sim::network::Network;
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use serde_json::{Value, json};
 use support::PATIENCE;
 use tokio::time::timeout;

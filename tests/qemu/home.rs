@@ -1,6 +1,6 @@
 //! The home in the firmware: 64 devices, and what they cost.
 
-use host_sim::zwave::{Device, DeviceState, Home};
+use host_zwave::{Device, DeviceState, Home};
 use serde_json::{Value, json};
 use support::mosquitto::Mosquitto;
 use support::wait_for;

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use serde_json::{Value, json};
 use support::line::LineTap;
 use support::machine::Machine;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use host_sim::relay::SearchUrl;
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use serde_json::json;
 use support::client::Message;
 use support::log::log_of;

@@ -2,7 +2,7 @@
 
 use host_sim::relay::{Models, Settings};
 use host_sim::voice::{self, Event, Listener};
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use tokio::io::{BufReader, duplex};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;

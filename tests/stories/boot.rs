@@ -1,6 +1,6 @@
 //! Why the hub started, what it tells about its health, and safe mode.
 
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use hub_core::boot::Reset;
 use hub_core::limits;
 use hub_core::platform::Pattern;

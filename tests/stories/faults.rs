@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use host_sim::zwave::{Fault, Home};
+use host_zwave::{Fault, Home};
 use hub_core::limits;
 use world::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Too much at once: requests, and things to tell people.
 
 use host_broker::{Limits, Options};
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use support::server::{Act, Server};
 use world::flood::{REQUESTS, flood};
 use world::model::stop;

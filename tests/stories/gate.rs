@@ -1,6 +1,6 @@
 //! The gate: what a model may do only if a person approves, by every path, and round it.
 
-use host_sim::zwave::{Device, DeviceState, Fault, Home};
+use host_zwave::{Device, DeviceState, Fault, Home};
 use world::model::{calls, stop};
 use world::prelude::*;
 
@@ -539,7 +539,7 @@ fn a_scene_that_is_called_like_the_beginning_of_a_siren_is_no_way_round_the_gate
         "Front":{"steps":[{"device":"Kitchen Light","action":"on"}]}}, "groups":{"Front":["Kitchen Light"]}}"#;
     let file = std::env::temp_dir().join(support::unique("plans"));
     std::fs::write(&file, text).expect("written");
-    let home = Home::fast(7).with_plans(host_sim::zwave::Plans::read(&file).expect("plans"));
+    let home = Home::fast(7).with_plans(host_zwave::Plans::read(&file).expect("plans"));
     std::fs::remove_file(&file).expect("there");
     Setup::new().home(&home).story(async |world| {
         let mut ann = world.person("ann").await;

@@ -1,6 +1,6 @@
 //! `request/health`: what the hub counts.
 
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use hub_core::limits;
 use world::prelude::*;
 

@@ -1,6 +1,6 @@
 //! The devices that the controller offers: what the hub knows of them, tells of them and does with them.
 
-use host_sim::zwave::{Fault, Home};
+use host_zwave::{Fault, Home};
 use world::model::{calls, stop};
 use world::prelude::*;
 

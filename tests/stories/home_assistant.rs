@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use host_sim::wifi::{HOME, Wifi};
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use hub_core::Network;
 use world::model::stop;
 use world::prelude::*;

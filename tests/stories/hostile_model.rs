@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use host_sim::zwave::{Device, DeviceState, Home};
+use host_zwave::{Device, DeviceState, Home};
 use hub_core::limits;
 use hub_core::request::{REQUESTS, Request};
 use support::controller::about_it;
@@ -1014,7 +1014,7 @@ fn every_path_to_a_door_asks() {
         "scenes": { "Coming": { "steps": [{ "device": "Porch Light", "action": "on" }, { "device": "Garage Door", "action": "open" }] } } }"#;
     let file = std::env::temp_dir().join(support::unique("plans"));
     std::fs::write(&file, text).expect("written");
-    let plans = host_sim::zwave::Plans::read(&file).expect("plans");
+    let plans = host_zwave::Plans::read(&file).expect("plans");
     std::fs::remove_file(&file).expect("there");
     let garage = Device {
         node: 21,

@@ -1,6 +1,6 @@
 //! The controller connects, disappears, restarts and sends noise.
 
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use hub_core::limits;
 use world::model::{calls, stop};
 use world::prelude::*;

@@ -1,6 +1,6 @@
 //! The PIN: where it is compared, how often it can be guessed, and who gets to hear it.
 
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use world::model::{calls, stop};
 use world::prelude::*;
 

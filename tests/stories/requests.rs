@@ -2,7 +2,7 @@
 
 use host_broker::{Options, Server};
 use host_sim::network::Network;
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use tokio::task::JoinSet;
 use world::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Secrets go in and never come out: not in replies, not on any topic, not on the console, not in the log.
 
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use hub_core::settings::SETTINGS;
 use support::log::log_of;
 use world::model::{calls, stop};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use host_sim::zwave::{Call, Device, DeviceState, Home};
+use host_zwave::{Call, Device, DeviceState, Home};
 use hub_core::limits;
 use world::model::{calls, stop};
 use world::prelude::*;

@@ -1,6 +1,6 @@
 //! Somebody who has a hub and asks it things.
 
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use world::prelude::*;
 
 /// A hub with a simulated home.

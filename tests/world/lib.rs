@@ -23,7 +23,7 @@ use host_sim::hub::{self, Settings};
 use host_sim::link;
 use host_sim::network::Network;
 use host_sim::wifi::{OverWifi, Wifi};
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use serde_json::Value;
 use support::client::Client;
 use support::controller::{Controller, zwave_tools};

@@ -1,10 +1,10 @@
 //! The devices of the home, as far as the model knows them, and finding those that a person names.
 
+use host_zwave::Home;
 use serde_json::Value;
 
 use super::conversation::{Conversation, result};
 use super::grammar::Target;
-use crate::zwave::Home;
 
 /// A device.
 #[derive(Clone, Debug, PartialEq)]

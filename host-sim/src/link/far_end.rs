@@ -5,6 +5,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use host_desktop::tty::Tty;
+use host_zwave::Home;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -12,7 +13,6 @@ use tokio::time::timeout;
 use super::child::{ChildGuard, Pipes};
 use super::output::ChildOutput;
 use super::spec::Spec;
-use crate::zwave::Home;
 
 /// For a connection to be made; less than the core waits for a line to be taken.
 const DIAL: Duration = Duration::from_secs(4);

@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use embedded_io_async::{ErrorType, Read, Write};
+use host_zwave::Home;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{Mutex, watch};
 use tokio::time::Instant;
@@ -12,7 +13,6 @@ use tokio::time::Instant;
 use super::child::ChildGuard;
 use super::far_end::{Incoming, Line, Outgoing};
 use super::spec::Spec;
-use crate::zwave::Home;
 
 /// A line that held this long was good: its loss is logged as a warning even if the same was logged before.
 const SETTLED: Duration = Duration::from_secs(10);
@@ -25,7 +25,7 @@ pub fn open(spec: &Spec) -> (Rx, Tx) {
 }
 
 /// The two halves of a line to a simulated home in this process. Its [`faults`](Home::faults) are those of the line,
-/// which can be [unplugged](crate::zwave::Faults::unplug) and plugged in again.
+/// which can be [unplugged](host_zwave::Faults::unplug) and plugged in again.
 pub fn to_home(home: &Home) -> (Rx, Tx) {
     halves(Spec::Sim, home.clone())
 }

@@ -4,7 +4,6 @@ mod config;
 mod llm;
 pub mod relay;
 pub mod sim;
-pub mod zwave;
 
 pub use host_desktop::options::{Parsed, environment, login, read, value};
 

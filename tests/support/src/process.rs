@@ -1,6 +1,7 @@
 //! A program that runs beside the test, and its output.
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
@@ -83,4 +84,29 @@ impl Drop for Running {
             eprintln!("the program ({ended:?}) said:\n{}", self.output.text());
         }
     }
+}
+
+/// The program `name` of `package`: the one that `HEARTHWAVE_NAME` names, or else one that is built now, in the profile of the
+/// test. Cargo builds only the programs of a test's own package by itself.
+pub fn program(package: &str, name: &str) -> PathBuf {
+    if let Some(path) = std::env::var_os(format!("HEARTHWAVE_{}", name.to_uppercase())) {
+        return path.into();
+    }
+    // `target/debug/deps/test-0123456789abcdef`
+    let test = std::env::current_exe().expect("this test has a path");
+    let folder = test.ancestors().nth(2).expect("two folders above it").to_owned();
+    let profile = match folder.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => "dev",
+        Some(profile) => profile,
+    };
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo)
+        .args(["build", "--quiet", "--locked", "--package", package, "--bin", name, "--profile", profile])
+        .arg("--target-dir")
+        .arg(folder.parent().expect("the target folder"))
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .status()
+        .expect("cargo runs");
+    assert!(built.success(), "{name} is not built");
+    folder.join(name)
 }

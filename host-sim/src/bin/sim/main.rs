@@ -28,7 +28,7 @@ use host_sim::network::Network;
 use host_sim::options::sim::Options;
 use host_sim::relay;
 use host_sim::wifi::{OverWifi, Wifi};
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::time::timeout;

@@ -9,7 +9,7 @@ use host_sim::link::Spec;
 use host_sim::network::{BrokerUrl, Network};
 use host_sim::options::Llm;
 use host_sim::options::sim::Options;
-use host_sim::zwave::Home;
+use host_zwave::Home;
 use hub_core::chat::prompts::PROMPTS;
 use serde_json::Value;
 use tokio::runtime::Handle;

@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use super::client::Client;
 use super::fake::{Fake, happens, recorded, recorded_events, report, status};
-use crate::zwave::{Plans, js};
+use crate::{Plans, js};
 
 const CONTROL: &str = "control_zwave_device";
 

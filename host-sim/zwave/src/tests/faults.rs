@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::client::{Client, switch};
-use crate::zwave::{Fate, Fault, Home, STRAY_ANSWER};
+use crate::{Fate, Fault, Home, STRAY_ANSWER};
 
 /// Asks for a sign of life, and returns the lines that come.
 async fn ping(client: &mut Client) -> Vec<Vec<u8>> {

@@ -8,8 +8,8 @@ use tokio::time::sleep;
 use super::client::Client;
 use super::fake::{Fake, happens, status};
 use super::network::is_ready;
-use crate::zwave::plans::Scene;
-use crate::zwave::{Command, Device, DeviceState, Home, Plans, js};
+use crate::plans::Scene;
+use crate::{Command, Device, DeviceState, Home, Plans, js};
 
 const CONTROL: &str = "control_zwave_device";
 

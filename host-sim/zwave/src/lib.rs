@@ -18,6 +18,7 @@ pub mod js;
 mod latency;
 mod names;
 mod noise;
+pub mod options;
 mod plans;
 mod press;
 mod record;

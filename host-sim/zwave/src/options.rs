@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use lexopt::prelude::*;
+use host_desktop::options::{Parsed, read, value};
 
-use super::{Parsed, read, value};
-use crate::zwave::transport::Transport;
-use crate::zwave::{Fault, FaultRate, Gateway, Home, Plans, js};
+use crate::transport::Transport;
+use crate::{Fault, FaultRate, Gateway, Home, Plans, js};
 
 const HELP: &str = "\
 A Z-Wave controller for the hub's serial line: an MCP server with a home behind it, one JSON-RPC message a line. The home is

@@ -6,7 +6,7 @@ use host_desktop::random::Random;
 use serde_json::{Value, json};
 
 use super::client::Client;
-use crate::zwave::{Device, DeviceState, Home, NodeId, Plans};
+use crate::{Device, DeviceState, Home, NodeId, Plans};
 
 const CONTROL: &str = "control_zwave_device";
 

@@ -8,7 +8,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::client::Client;
 use super::fake::{Fake, OVERSIZED, happens};
-use crate::zwave::{Plans, js};
+use crate::{Plans, js};
 
 async fn is_ready(client: &mut Client) {
     while client.hears("list_devices", json!({})).await.is_err() {

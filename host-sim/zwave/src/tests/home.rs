@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::client::{Client, switch};
-use crate::zwave::{DeviceState, Fate, Home, Mode, Plans};
+use crate::{DeviceState, Fate, Home, Mode, Plans};
 
 #[tokio::test(start_paused = true)]
 async fn a_switch_keeps_its_state() {

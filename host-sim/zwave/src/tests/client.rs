@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::time::timeout;
 
-use crate::zwave::{Gateway, Home};
+use crate::{Gateway, Home};
 
 /// Longer than anything takes; in virtual time it costs nothing.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::client::{Client, switch};
-use crate::zwave::{Home, Press};
+use crate::{Home, Press};
 
 fn uri(id: &str) -> Value {
     json!({ "uri": format!("home://devices/{id}") })

@@ -2,8 +2,8 @@
 
 use host_desktop::logging::start_log;
 use host_desktop::options::Parsed;
-use host_sim::options::zwave::Options;
-use host_sim::zwave::transport;
+use host_zwave::options::Options;
+use host_zwave::transport;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {

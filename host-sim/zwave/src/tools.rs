@@ -147,7 +147,7 @@ fn tool(
 #[cfg(test)]
 mod tests {
     use super::Tool;
-    use crate::zwave::controller::Bounds;
+    use crate::controller::Bounds;
 
     fn all() -> Vec<Tool> {
         super::all(Bounds { setpoint: (5.0, 30.0), unit: "Degrees Celsius", last_node: 4000 })

@@ -8,7 +8,7 @@ use tokio::time::{advance, pause, resume, sleep};
 use super::client::Client;
 use super::fake::{Fake, report, status};
 use super::network::{client, server};
-use crate::zwave::{Device, DeviceState, Home};
+use crate::{Device, DeviceState, Home};
 
 const CONTROL: &str = "control_zwave_device";
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::client::{Client, switch};
-use crate::zwave::{DeviceState, Fate, Home};
+use crate::{DeviceState, Fate, Home};
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_begins_anew_gets_a_session_of_its_own() {
