@@ -5,6 +5,10 @@
 use embassy_time::Duration;
 
 pub use hub_json::limits::{JSON_DEPTH, LINE, LINE_DEPTH, LINE_DESCRIPTION, QUOTE};
+pub use hub_mqtt::limits::{
+    CERTIFICATE, CHAT_TIMEOUT, CONVERSATION, CUT_TOPIC, DIAL_TIMEOUT, LLM_REPLY, MQTT_PACKET, MQTT_RECEIVE,
+    MQTT_TIMEOUT, RECONNECT_FIRST, RECONNECT_SETTLED, RECONNECT_SLOWEST, RELAY_FINISH, REQUEST,
+};
 
 /// The hub's name at the broker, `hearthwave-<hub-id>`; minimq has room for 64.
 pub const CLIENT_ID: usize = 64;
@@ -24,9 +28,6 @@ pub const MATH_DEPTH: usize = 64;
 
 /// Arguments of one call in an expression: the mean of two months of daily values.
 pub const MATH_ARGUMENTS: usize = 64;
-
-/// Largest payload of a request. A tool call with a page of text in its arguments fits.
-pub const REQUEST: usize = 4096;
 
 /// Largest payload of a reply: a result of the size of a request, and its envelope.
 pub const REPLY: usize = REQUEST + 512;
@@ -172,9 +173,6 @@ pub const BROKER_RESTART: Duration = Duration::from_secs(15);
 /// leaves and the others announce themselves, or the only relay restarts together with the hub.
 pub const RELAY_GRACE: Duration = Duration::from_secs(3);
 
-/// How long a relay that is stopped works on its questions.
-pub const RELAY_FINISH: Duration = Duration::from_secs(5);
-
 /// When to repeat a question after the broker has lost the session, unless a relay announces itself earlier.
 pub const QUESTION_AGAIN: Duration = Duration::from_secs(5);
 
@@ -189,32 +187,12 @@ pub const QUESTION_DELAY: Duration = Duration::from_secs(15);
 /// How soon to try again to repeat a question for which there was no room: some round trips later.
 pub const QUESTION_RETRY: Duration = Duration::from_millis(500);
 
-/// The largest reply of a language model, in its provider's format: some 700 words, or a handful of calls.
-pub const LLM_REPLY: usize = 7 * 1024;
-
 /// For a search service to answer; less than [`TOOL_TIMEOUT`], so that the error names the service.
 pub const SEARCH_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// The largest MQTT packet that the hub receives whole: a request, or a model's reply, with its topic and properties.
-/// Larger ones are cut by the transport and refused.
-pub const MQTT_RECEIVE: usize = LLM_REPLY + 512;
-
-/// Longest topic that is kept of a cut packet; all that the hub subscribes to are shorter.
-pub const CUT_TOPIC: usize = 256;
-
-/// The largest packet that the broker may send. The hub answers anything up to this, if only with "too
-/// large"; the broker drops what is larger.
-pub const MQTT_PACKET: u32 = 1280 * 1024;
 
 /// Packets that wait for the broker's acknowledgement, and space to reconnect with them: one question to a model with the
 /// definitions of some twenty tools, or two of the largest replies, or many small ones.
 pub const MQTT_SEND: usize = 16 * 1024;
-
-/// For a connection to the broker to open, on a slow network.
-pub const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// From CONNECT to CONNACK, and for the transport to accept any one packet.
-pub const MQTT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// To tell the broker that the hub leaves, before it reconnects.
 pub const FAREWELL: Duration = Duration::from_secs(1);
@@ -230,15 +208,6 @@ pub const MQTT_SESSION_EXPIRY: u32 = 60;
 /// How long replies to earlier requests wait after a reconnect, so that callers who lost the broker as well can come
 /// back.
 pub const CALLERS_RETURN: Duration = Duration::from_secs(3);
-
-/// First wait before dialling the broker again; it doubles up to [`RECONNECT_SLOWEST`].
-pub const RECONNECT_FIRST: Duration = Duration::from_secs(1);
-
-/// Longest wait before dialling the broker again.
-pub const RECONNECT_SLOWEST: Duration = Duration::from_secs(60);
-
-/// A connection that lasted this long resets the wait to [`RECONNECT_FIRST`].
-pub const RECONNECT_SETTLED: Duration = Duration::from_secs(30);
 
 /// How many messages the broker may have sent without an acknowledgement: minimq's Receive Maximum.
 pub const REDELIVERIES: usize = 8;
@@ -540,9 +509,6 @@ pub const CALL_LEAST: usize = 160;
 /// A request's `satellite` as JSON: a name, or an object with the room and the like. It is returned with the reply.
 pub const SATELLITE: usize = 256;
 
-/// The name of a conversation.
-pub const CONVERSATION: usize = 48;
-
 /// Conversations that are kept: one for each of the rooms in which people talk most.
 pub const CONVERSATIONS: usize = 3;
 
@@ -569,9 +535,6 @@ pub const PROMPT: usize = 1536;
 
 /// For a model to answer one question. A slow one on a small machine takes most of it.
 pub const LLM_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// For a whole turn. People do not wait longer.
-pub const CHAT_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Room in a list of settings for the keys of rules that do not fit: seven of the longest, or some thirty.
 pub const LEFT_OUT: usize = 640;
@@ -635,9 +598,6 @@ pub const HOST: usize = 96;
 
 /// What people call the hub. Wi-Fi set-up tools show it on one line.
 pub const HUB_NAME: usize = 48;
-
-/// A certificate, as DER. With an RSA key of 4096 bits it has some 1,400.
-pub const CERTIFICATE: usize = 2048;
 
 /// How long a hub has to run for its start to count as a good one.
 pub const START_SETTLED: Duration = Duration::from_secs(60);

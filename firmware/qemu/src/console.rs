@@ -57,7 +57,7 @@ struct Console;
 impl Log for Console {
     /// Other crates are shown from `warn` on.
     fn enabled(&self, metadata: &Metadata) -> bool {
-        let ours = ["hub_core", env!("CARGO_CRATE_NAME")];
+        let ours = ["hub_", env!("CARGO_CRATE_NAME")];
         metadata.level() <= Level::Warn || ours.iter().any(|name| metadata.target().starts_with(name))
     }
 

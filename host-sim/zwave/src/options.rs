@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use lexopt::prelude::*;
 use host_desktop::options::{Parsed, read, value};
+use lexopt::prelude::*;
 
 use crate::transport::Transport;
 use crate::{Fault, FaultRate, Gateway, Home, Plans, js};

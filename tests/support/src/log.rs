@@ -62,7 +62,7 @@ pub fn log_of(module: &str) -> String {
 
 /// What the hub has logged so far.
 pub fn log_text() -> String {
-    log_of("hub_core")
+    log_of("hub_")
 }
 
 /// Asserts that the hub has logged `words`.

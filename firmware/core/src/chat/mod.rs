@@ -33,8 +33,9 @@ mod tests;
 
 pub use ending::{Ending, FailureText, TurnFailure};
 pub use history::History;
-pub use provider::{Ask, Provider, ProviderError, RelayError};
-pub use reply::{Arguments, FinishReason, ModelReply, ModelText, RequestedCall, after_thoughts};
+pub use hub_mqtt::model::{Provider, after_thoughts};
+pub use provider::{Ask, ProviderError, RelayError};
+pub use reply::{Arguments, FinishReason, ModelReply, ModelText, RequestedCall};
 pub use rule::{Rule, RuleError};
 pub use turn::{Context, Input, Step, Turn};
 pub use turn_settings::TurnSettings;

@@ -22,7 +22,7 @@
 
 use core::fmt;
 
-use super::provider::Provider;
+use super::Provider;
 use crate::json::{self, Kind, Text, Value};
 use crate::limits;
 use crate::store::Expression;

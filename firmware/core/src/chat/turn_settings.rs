@@ -4,7 +4,7 @@ use core::ops::ControlFlow;
 
 use heapless::{String, Vec};
 
-use super::provider::Provider;
+use super::Provider;
 use super::rule::{Rule, RuleTools};
 use crate::limits;
 use crate::log::warn;

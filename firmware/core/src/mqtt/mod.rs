@@ -1,25 +1,33 @@
-//! MQTT: the names of topics, and a session with the broker that is kept whatever happens to connections.
-//!
-//! A [`Client`] outlives connections: it dials, explains failures and waits between attempts. A [`Connection`] is
-//! subscribed, publishes what it is handed and hands over what arrives. What is in a message is none of its business. The
-//! hub and the relay both use it.
+//! MQTT: the names of topics, where replies go, and the buffers of the hub's session. The session itself is in [`hub_mqtt`].
 
-mod backoff;
-mod client;
-mod congestion;
-mod connection;
 mod reached;
 mod reply_to;
 mod topic;
-mod transport;
 
 #[cfg(test)]
 mod tests;
 
-pub use backoff::Backoff;
-pub use client::{Client, Memory, Role, explain};
-pub use connection::{Connection, Lost, Payload, Received, Rejection, Sent, copy};
+pub use hub_mqtt::{
+    Backoff, Client, Connection, Lost, PacketInfo, Payload, RELAY, Received, Rejection, Role, Sent,
+    Transport, copy, explain,
+};
 pub use reached::Reached;
 pub use reply_to::{ReplyTo, UnusableReplyTo};
-pub use topic::{RELAY, Topic, Topics};
-pub use transport::{PacketInfo, Transport};
+pub use topic::{Topic, Topics};
+
+use crate::limits;
+
+/// The buffers of one session.
+pub struct Memory {
+    /// For what arrives.
+    pub receive: [u8; limits::MQTT_RECEIVE],
+    /// For what has been sent and not been acknowledged.
+    pub send: [u8; limits::MQTT_SEND],
+}
+
+impl Memory {
+    /// Empty.
+    pub const fn new() -> Self {
+        Self { receive: [0; limits::MQTT_RECEIVE], send: [0; limits::MQTT_SEND] }
+    }
+}

@@ -11,9 +11,6 @@ use crate::questions::Recipient;
 /// A topic of the hub's, or one that a caller chose for the reply.
 pub type Topic = String<{ limits::RESPONSE_TOPIC }>;
 
-/// Where relays publish whether one of them is online.
-pub const RELAY: &str = "hearthwave/relay/availability";
-
 const ROOT: &str = "hearthwave/";
 const DEVICE: &str = "/device/";
 const REQUEST: &str = "/request/";

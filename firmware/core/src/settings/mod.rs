@@ -1,8 +1,6 @@
 //! Settings: what people can change while the hub runs. Each is a row in `rows.rs`; requests, their errors, the list of
 //! settings and the documentation all come from there.
 
-mod base64;
-pub mod certificate;
 mod rows;
 
 #[cfg(test)]
@@ -22,6 +20,7 @@ use crate::log::warn;
 use crate::store::{Key, Scope, Section, Store, StoreError};
 use crate::text;
 use crate::zone::{UnknownZone, Zone};
+pub use hub_mqtt::certificate;
 
 /// One setting.
 pub struct Setting {

@@ -2,9 +2,7 @@
 
 use std::string::String;
 
-use proptest::prelude::*;
-
-use super::{SETTINGS, Setting, SettingKind, certificate, find};
+use super::{SETTINGS, Setting, SettingKind, find};
 use crate::config::{Address, Broker, Config};
 use crate::json::{Value, Writer};
 use crate::limits;
@@ -68,61 +66,6 @@ fn what_a_stored_text_must_be_holds_for_what_is_set() {
     assert!(find("rule.").is_none() && find("rule").is_none() && find("rule.x").is_some());
 }
 
-/// A certificate as OpenSSL writes it: an ASN.1 sequence of so many bytes, in PEM.
-fn pem(length: usize, ending: &str) -> String {
-    use base64ct::{Base64, Encoding};
-    let inside = u16::try_from(length - 4).unwrap().to_be_bytes();
-    let mut der = std::vec![0x30, 0x82, inside[0], inside[1]];
-    der.extend((0..length - 4).map(|at| (at * 7) as u8));
-    let mut text = String::from("-----BEGIN CERTIFICATE-----");
-    for line in Base64::encode_string(&der).as_bytes().chunks(64) {
-        text += ending;
-        text += core::str::from_utf8(line).unwrap();
-    }
-    text + ending + "-----END CERTIFICATE-----" + ending
-}
-
-#[test]
-fn one_certificate_in_pem_becomes_its_der() {
-    for (length, ending) in [(300, "\n"), (1411, "\r\n"), (limits::CERTIFICATE, "\n"), (700, " ")] {
-        let pem = pem(length, ending);
-        // What some programs write before it.
-        for text in [pem.clone(), std::format!("subject=CN = home\n{pem}")] {
-            let mut buffer = text.into_bytes();
-            let base64 = String::from(certificate::to_base64(&mut buffer).expect("a certificate"));
-            assert_eq!(base64.len(), length.div_ceil(3) * 4);
-            let mut again = base64.clone().into_bytes();
-            assert_eq!(certificate::to_base64(&mut again), Some(&*base64), "and is one then, too");
-            let mut buffer = base64.into_bytes();
-            let der = certificate::to_der(&mut buffer).unwrap();
-            assert!(
-                der.len() == length
-                    && der.iter().skip(4).enumerate().all(|(at, byte)| *byte == (at * 7) as u8)
-            );
-        }
-    }
-}
-
-#[test]
-fn what_is_not_one_whole_certificate_is_refused() {
-    let good = pem(600, "\n");
-    let two = good.clone() + &good;
-    let too_long = pem(limits::CERTIFICATE + 1, "\n");
-    let cut = good.replacen("-----END", "", 1);
-    let shorter = good.replacen("AAcO", "", 1);
-    let foreign = good.replace("CERTIFICATE", "PRIVATE KEY");
-    for text in ["", "x", "-----BEGIN CERTIFICATE-----", &two, &too_long, &cut, &shorter, &foreign] {
-        assert_ne!(text, good);
-        assert_eq!(certificate::to_base64(&mut text.as_bytes().to_vec()), None, "{text}");
-    }
-    // Any byte that is replaced by one that base64 does not have.
-    for at in (28..good.len() - 28).filter(|at| good.as_bytes()[*at] != b'\n') {
-        let mut bad = good.clone().into_bytes();
-        bad[at] = b'*';
-        assert_eq!(certificate::to_base64(&mut bad), None, "{at}");
-    }
-}
-
 #[test]
 fn the_address_of_a_broker_is_read_as_people_write_it() {
     let at = |host, port, is_tls| Some(Address { host, port, is_tls });
@@ -174,23 +117,9 @@ proptest::proptest! {
 /// It would leave no room for the other settings.
 #[test]
 fn the_list_of_settings_has_no_certificate_in_it() {
-    let ca = pem(1400, "\n");
-    let config = Config { broker: Broker { ca: &ca, ..CONFIG.broker }, ..CONFIG };
+    let config = Config { broker: Broker { ca: "MIIB", ..CONFIG.broker }, ..CONFIG };
     let row = written(|out| super::BROKER_CA.describe(&config, out));
     assert!(row.contains(r#""default":"(set)""#), "{row}");
     let row = written(|out| super::BROKER_CA.describe(&CONFIG, out));
     assert!(row.contains(r#""default":"""#), "{row}");
-}
-
-proptest! {
-    /// Texts of the alphabet and a little more, of any length: an encoder would have written them, or they are refused.
-    #[test]
-    fn base64_is_read_as_by_others(text in "[A-Za-z0-9+/=*-]{0,12}", bytes: std::vec::Vec<u8>) {
-        use base64ct::{Base64, Encoding};
-        for text in [text, Base64::encode_string(&bytes)] {
-            let mut buffer = text.clone().into_bytes();
-            let ours = certificate::to_der(&mut buffer).map(<[u8]>::to_vec);
-            prop_assert_eq!(ours, Base64::decode_vec(&text).ok(), "{}", text);
-        }
-    }
 }

@@ -9,6 +9,7 @@ mod openai;
 
 use core::fmt::{self, Display};
 
+use super::Provider;
 use super::history::{Call, EarlierTurns, History, Message, Messages};
 use super::reply::{Arguments, ModelReply, RequestedCall};
 use super::turn_settings::TurnSettings;
@@ -16,32 +17,6 @@ use crate::json::{self, Bracket, Kind, Overflow, Text, Value, Writer};
 use crate::limits;
 use crate::log::debug;
 use crate::tool::{Format, Registry, Tool, ToolSet};
-
-/// The provider of a model. The first one is all zeros, as a new hub's memory is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Provider {
-    /// Anthropic's Messages API.
-    Anthropic,
-    /// OpenAI's chat completions API, and compatible servers.
-    OpenAi,
-    /// Ollama's chat API.
-    Ollama,
-}
-
-impl Provider {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Anthropic, Self::OpenAi, Self::Ollama];
-
-    /// Its name in a rule (`service`), a topic and a reply.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Anthropic => "anthropic",
-            Self::OpenAi => "openai",
-            Self::Ollama => "ollama",
-        }
-    }
-}
 
 /// A question to a model.
 #[derive(Clone, Copy)]

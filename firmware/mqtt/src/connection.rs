@@ -2,6 +2,7 @@
 
 use embassy_futures::select::{Either, select};
 use embassy_time::{Instant, Timer, with_timeout};
+use hub_json::Overflow;
 use minimq::{
     ConnectEvent, Error, InboundPublish, Io, Op, PeerError, PubError, Publication, ReasonCode, ResourceError,
     ToPayload, TopicFilter,
@@ -9,7 +10,6 @@ use minimq::{
 
 use super::congestion::Congestion;
 use super::transport::{PacketInfo, Transport};
-use crate::json::Overflow;
 use crate::limits;
 use crate::log::{debug, warn};
 

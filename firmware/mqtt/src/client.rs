@@ -6,24 +6,9 @@ use minimq::{ConfigBuilder, Error, PeerError, ReasonCode, Session};
 use super::Backoff;
 use super::connection::{Connection, Lost, Subscription};
 use super::transport::{PacketInfo, Transport};
+use crate::dial::{Destination, Dial};
 use crate::limits;
 use crate::log::{debug, warn};
-use crate::platform::{Destination, Dial};
-
-/// The buffers of one session.
-pub struct Memory {
-    /// For what arrives.
-    pub receive: [u8; limits::MQTT_RECEIVE],
-    /// For what has been sent and not been acknowledged.
-    pub send: [u8; limits::MQTT_SEND],
-}
-
-impl Memory {
-    /// Empty.
-    pub const fn new() -> Self {
-        Self { receive: [0; limits::MQTT_RECEIVE], send: [0; limits::MQTT_SEND] }
-    }
-}
 
 /// Who the client is.
 #[derive(Clone, Copy, Debug)]
