@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+use host_desktop::broker::BrokerUrl;
 use host_desktop::clock::unix_seconds;
 use hub_core::platform::{Credentials, Pattern};
 use hub_core::{
@@ -13,7 +14,6 @@ use hub_core::{
 use tokio::sync::Notify;
 
 use crate::boot::BootMemory;
-use crate::network::BrokerUrl;
 
 /// What a hub is started with. Settings that somebody has set in its flash come first.
 #[derive(Clone)]

@@ -2,7 +2,6 @@
 
 pub mod boot;
 pub mod caller;
-pub mod clock;
 pub mod console;
 pub mod demo;
 pub mod flash;
@@ -12,10 +11,6 @@ pub mod network;
 pub mod options;
 pub mod private;
 pub mod relay;
-pub mod tls;
 pub mod udp;
 pub mod voice;
 pub mod wifi;
-
-// Linked for the critical sections that it implements.
-use critical_section as _;

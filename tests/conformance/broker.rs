@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use host_broker::{Access, Limits, Login, Options, Server};
-use host_sim::network::Stream;
+use host_desktop::broker::Stream;
 use support::mosquitto::Mosquitto;
 use tokio::net::TcpStream;
 use tokio::time::timeout;

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use embedded_io_adapters::tokio_1::FromTokio;
 use embedded_io_async::Read;
-use host_sim::network::Stream;
+use host_desktop::broker::Stream;
 use minimq::{
     Buffers, ConfigBuilder, ConnectEvent, Connection, Error, Op, Property, Publication, QoS, Session,
     SubscriptionOptions, TopicFilter,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use host_sim::network::{BrokerUrl, Ca};
+use host_desktop::broker::{BrokerUrl, Ca};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::CertificateDer;

@@ -1,6 +1,6 @@
 //! Connections that end while a reply waits, with a broker played packet by packet.
 
-use host_sim::network::BrokerStream;
+use host_desktop::broker::BrokerStream;
 use host_sim::relay::{self, Models, Settings};
 use hub_core::{Destination, Dial, DialError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use host_sim::network::{BrokerUrl, Network};
+use host_desktop::broker::BrokerUrl;
+use host_sim::network::Network;
 use hub_core::{Destination, Dial, DialError, Tls};
 use hub_tls::{CertificateRole, TlsError};
 use rcgen::date_time_ymd;
@@ -115,7 +116,7 @@ fn the_simulated_hub_serves_through_mosquitto_over_tls() {
     let folder = Folder::new("hearthwave-ca");
     std::fs::write(folder.0.join("ca.pem"), root.pem()).expect("a file");
     let mut url = BrokerUrl::parse(&format!("mqtts://localhost:{}", broker.tls_port)).expect("a URL");
-    let ca = host_sim::network::Ca::read(&folder.0.join("ca.pem")).expect("a certificate");
+    let ca = host_desktop::broker::Ca::read(&folder.0.join("ca.pem")).expect("a certificate");
     url.trust(Some(ca)).expect("TLS");
     let desk = Setup::new().network(Network::Tcp).hub(|hub| {
         hub.hub_id = "desk".into();

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 
 use embedded_io_async::{ErrorType, Read, Write};
-use host_sim::network::BrokerStream;
+use host_desktop::broker::BrokerStream;
 use hub_core::DialError;
 use hub_tls::{Memory, StreamError, TlsStream, Verifier};
 use rustls::ServerConfig;

@@ -6,8 +6,9 @@ use std::rc::Rc;
 
 use embedded_io_adapters::tokio_1::FromTokio;
 use embedded_io_async::{ErrorType, Read, Write};
+use host_desktop::broker::BrokerStream;
 use host_sim::link;
-use host_sim::network::{BrokerStream, Network};
+use host_sim::network::Network;
 use hub_core::{Destination, Dial, DialError};
 use hub_tls::{StreamError, TlsStream};
 use support::line::LineTap;

@@ -11,13 +11,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use embedded_io_adapters::tokio_1::FromTokio;
+use host_desktop::broker::BrokerUrl;
 use host_desktop::logging;
 use host_desktop::options::{environment, login};
 use host_sim::caller::{connected, subscribe};
 use host_sim::console;
 use host_sim::flash::MemoryFlash;
 use host_sim::hub::{self, Settings};
-use host_sim::network::{BrokerUrl, Network};
+use host_sim::network::Network;
 use hub_core::Wired;
 use lexopt::prelude::*;
 use minimq::{Op, Property, Publication, QoS};

@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::net::SocketAddr;
 
+use host_desktop::broker::{BrokerUrl, Ca};
 use lexopt::prelude::*;
 
 use super::{Parsed, login, read, value};
-use crate::network::{BrokerUrl, Ca};
 use crate::relay::{Endpoint, Model, Models, Provider, ProviderExt as _, SearchUrl, Settings};
 use crate::voice;
 

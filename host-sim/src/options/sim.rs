@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use host_desktop::broker::{BrokerUrl, Ca};
 use host_desktop::random::random_seed;
 use hub_core::{HubId, settings};
 use lexopt::prelude::*;
@@ -12,7 +13,6 @@ use super::{Llm, Parsed, config, environment, login, read};
 use crate::console;
 use crate::hub::Settings;
 use crate::link::Spec;
-use crate::network::{BrokerUrl, Ca};
 use crate::relay::{self, Endpoint, Model, Models, SearchUrl};
 use crate::wifi;
 

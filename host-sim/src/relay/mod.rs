@@ -34,9 +34,8 @@ mod session;
 mod shorten;
 mod work;
 
+use host_desktop::broker::BrokerUrl;
 use host_desktop::random::random_seed;
-
-use crate::network::BrokerUrl;
 
 pub use endpoint::{Endpoint, Key};
 pub use http::Http;

@@ -21,9 +21,8 @@ mod tests;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use host_desktop::broker::BrokerUrl;
 use host_desktop::random::random_seed;
-
-use crate::network::BrokerUrl;
 
 pub use announce::Announcement;
 pub use event::{Event, Malformed, ReadError};

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use host_desktop::broker::Stream;
 use serde_json::{Map, Value, json};
 use tokio::io::{
     AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader, DuplexStream,
@@ -17,7 +18,6 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use super::desk::{Answer, Question};
 use super::event::{Event, ReadError};
 use super::silence::Silence;
-use crate::network::Stream;
 
 /// Peers at the same time. Home Assistant has one connection for each question.
 pub(super) const PEERS: usize = 32;

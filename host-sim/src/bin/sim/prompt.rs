@@ -3,10 +3,11 @@
 use std::io::{IsTerminal, Write as _};
 use std::pin::pin;
 
+use host_desktop::broker::BrokerUrl;
 use host_sim::caller::watch;
 use host_sim::hub::Settings;
 use host_sim::link::Spec;
-use host_sim::network::{BrokerUrl, Network};
+use host_sim::network::Network;
 use host_sim::options::Llm;
 use host_sim::options::sim::Options;
 use host_zwave::Home;

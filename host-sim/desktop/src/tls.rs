@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use hub_core::Tls;
+use hub_mqtt::Tls;
 use hub_tls::{Certificate, TlsError, Verifier};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature_with_raw_key};
