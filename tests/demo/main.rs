@@ -5,7 +5,10 @@ mod prompts;
 mod sentences;
 mod talk;
 
+use host_sim::demo::{HOME, answer};
+use host_zwave::Home;
 use hub_core::chat::Provider;
+use hub_core::chat::prompts::{Invocation, PROMPTS};
 use serde_json::json;
 
 use talk::{in_each_format, in_format};
@@ -223,4 +226,26 @@ fn without_tools_it_says_so() {
             assert_eq!(heard.words, format!("I cannot {able} here: there is no tool for it."));
         }
     });
+}
+
+#[test]
+fn it_knows_the_simulated_home_by_heart() {
+    let devices = Home::fast(0).devices();
+    let devices = devices.iter().map(|device| (device.name, device.room, device.state.kind()));
+    assert!(devices.eq(HOME), "the demo model knows other devices than there are");
+}
+
+#[test]
+fn it_understands_every_prompt_of_the_hub() {
+    let clock = r#"{"date":"2026-11-16","time":"14:16:58","weekday":"Monday","utc_offset":"+00:00"}"#;
+    for prompt in PROMPTS {
+        for call in [format!("@{}", prompt.name), format!("@{} \"hall light\" fan", prompt.name)] {
+            let call = Invocation::find(&call).expect("a prompt").expect("a prompt");
+            let question = call.expand(clock).to_string();
+            let body = json!({ "model": "demo", "messages": [{ "role": "user", "content": question }], "tools": [] });
+            let reply = answer(Provider::Ollama, body.to_string().as_bytes()).expect("a reply");
+            let words = String::from_utf8(reply).expect("text");
+            assert!(!words.contains("did not understand"), "@{}: {words}", prompt.name);
+        }
+    }
 }

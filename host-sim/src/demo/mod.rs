@@ -24,6 +24,8 @@ mod speech;
 #[cfg(test)]
 mod tests;
 
+pub use devices::HOME;
+
 use conversation::{Conversation, Reply};
 use format::Format as _;
 use hub_core::chat::Provider;

@@ -1,19 +1,57 @@
-//! Intents for the hub's own prompts, each recognised by its template.
+//! Intents for the hub's own prompts, each recognised by words of its template.
 
-use std::collections::BTreeMap;
-
-use hub_core::chat::prompts::PROMPTS;
 use serde_json::Value;
 
 use super::words::split;
 use super::{Intent, LONGEST};
 
+/// A prompt of the hub, as far as it is recognised. `tests/demo` holds all of them against the hub's.
+struct Prompt {
+    name: &'static str,
+    /// What stands before the arguments, and behind them.
+    around: (&'static str, &'static str),
+    /// What stands there if there are no arguments.
+    without_args: &'static str,
+}
+
+static PROMPTS: [Prompt; 3] = [
+    Prompt {
+        name: "status",
+        around: ("Tell me the status of ", ". Look at the devices with the tools you have"),
+        without_args: "the whole home",
+    },
+    Prompt {
+        name: "goodnight",
+        around: (
+            "Good night. Switch off all lights with the tools you have, except for: ",
+            ". Do not touch locks or the heating",
+        ),
+        without_args: "(no exceptions)",
+    },
+    Prompt {
+        name: "explain",
+        around: ("Explain to me in plain words, without changing anything: ", ""),
+        without_args: "what you have just done, and why",
+    },
+];
+
+/// What stands before the time, at the end.
+const CLOCK: &str = "The hub's clock says: ";
+
+/// The prompt that a text was made of, with its arguments and the time.
+fn find(text: &str) -> Option<(&'static Prompt, &str, &str)> {
+    PROMPTS.iter().find_map(|prompt| {
+        let (before, behind) = prompt.around;
+        let rest = text.trim().strip_prefix(before)?;
+        let (args, rest) = if behind.is_empty() { (rest, "") } else { rest.split_once(behind)? };
+        let clock = rest.split_once(CLOCK).map_or("", |(_, clock)| clock);
+        Some((prompt, args.trim(), clock.trim()))
+    })
+}
+
 /// What an expanded prompt asks for. None if the text is not one of them.
 pub(super) fn read(text: &str) -> Option<Intent> {
-    let (prompt, mut variables) =
-        PROMPTS.iter().find_map(|prompt| Some((prompt, variables(prompt.template, text)?)))?;
-    let mut take = |name| variables.remove(name).unwrap_or_default();
-    let (args, clock) = (take("args"), take("tool_result"));
+    let (prompt, args, clock) = find(text)?;
     let args = if args == prompt.without_args { "" } else { args };
     let args = split(&args.chars().take(LONGEST).collect::<String>());
     match prompt.name {
@@ -26,21 +64,7 @@ pub(super) fn read(text: &str) -> Option<Intent> {
 
 /// The name of the prompt that a text was made of.
 pub(in super::super) fn prompt_name(text: &str) -> Option<&'static str> {
-    PROMPTS.iter().find(|prompt| variables(prompt.template, text).is_some()).map(|prompt| prompt.name)
-}
-
-/// The values of a template's variables in a text that was made of it.
-fn variables<'a>(template: &'a str, text: &'a str) -> Option<BTreeMap<&'a str, &'a str>> {
-    let mut variables = BTreeMap::new();
-    let (before, mut template) = template.split_once("{{").unwrap_or((template, ""));
-    let mut text = text.trim().strip_prefix(before)?;
-    while let Some((name, rest)) = template.split_once("}}") {
-        let (between, after) = rest.split_once("{{").unwrap_or((rest, ""));
-        let at = if between.is_empty() { text.len() } else { text.find(between)? };
-        variables.insert(name.trim(), text[..at].trim());
-        (template, text) = (after, &text[at + between.len()..]);
-    }
-    text.is_empty().then_some(variables)
+    find(text).map(|(prompt, ..)| prompt.name)
 }
 
 /// "14:16 on Monday", from what the clock said.
@@ -53,31 +77,6 @@ fn time(clock: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hub_core::chat::prompts::Invocation;
-
-    fn asked(call: &str) -> Option<Intent> {
-        let clock = r#"{"date":"2026-11-16","time":"14:16:58","weekday":"Monday","utc_offset":"+00:00"}"#;
-        let found = Invocation::find(call).expect("a prompt").expect("a prompt");
-        read(&found.expand(clock).to_string())
-    }
-
-    #[test]
-    fn every_prompt_of_the_hub_is_recognised() {
-        for prompt in PROMPTS {
-            let without = asked(&format!("@{}", prompt.name)).expect(prompt.name);
-            let with = asked(&format!("@{} \"hall light\" fan", prompt.name)).expect(prompt.name);
-            let words = |intent| match intent {
-                Intent::Report { about, clock } => {
-                    assert_eq!(clock.as_deref(), Some("14:16 on Monday"));
-                    about.join(" ")
-                }
-                Intent::Night { except } => except.join(" "),
-                Intent::Explain { about } => about.join(" "),
-                other => panic!("{other:?}"),
-            };
-            assert_eq!((words(without), words(with)), (String::new(), "hall light fan".into()));
-        }
-    }
 
     #[test]
     fn what_people_say_is_no_prompt() {
