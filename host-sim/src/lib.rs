@@ -3,14 +3,11 @@
 pub mod boot;
 pub mod caller;
 pub mod console;
-pub mod demo;
 pub mod flash;
 pub mod hub;
 pub mod link;
 pub mod network;
 pub mod options;
 pub mod private;
-pub mod relay;
 pub mod udp;
-pub mod voice;
 pub mod wifi;

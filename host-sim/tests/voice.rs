@@ -10,7 +10,7 @@ use std::time::Duration;
 use host_broker::{Options, Server as Broker};
 use serde_json::{Value, json};
 use support::mosquitto::Mosquitto;
-use support::process::Running;
+use support::process::{Running, program};
 use support::wait_for;
 use tokio::sync::oneshot;
 
@@ -58,7 +58,7 @@ fn hub(port: u16, name: &str) -> Running {
 
 /// A relay that listens for voice assistants, and where.
 fn relay(port: u16, arguments: &[&str]) -> (Running, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_relay"));
+    let mut command = Command::new(program("host-relay", "relay"));
     command.args(["--broker", &format!("mqtt://127.0.0.1:{port}"), "--wyoming", "0"]).args(arguments);
     for variable in ["RUST_LOG", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "HEARTHWAVE_BROKER_USER"] {
         command.env_remove(variable);

@@ -1,7 +1,7 @@
 //! Somebody who talks to a hub, which asks the demo model through a relay.
 
+use host_relay::{Models, Settings};
 use host_sim::options::Llm;
-use host_sim::relay::{Models, Settings};
 use host_zwave::Home;
 use serde_json::json;
 use world::{Setup, World};

@@ -5,7 +5,7 @@ mod prompts;
 mod sentences;
 mod talk;
 
-use host_sim::demo::{HOME, answer};
+use host_relay::demo::{HOME, answer};
 use host_zwave::Home;
 use hub_core::chat::Provider;
 use hub_core::chat::prompts::{Invocation, PROMPTS};

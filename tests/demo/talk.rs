@@ -1,6 +1,6 @@
 //! Somebody who talks to the demo model, and the hub whose tools it calls.
 
-use host_sim::demo::answer;
+use host_relay::demo::answer;
 use host_zwave::Home;
 use hub_core::chat::Provider;
 use serde_json::{Value, json};

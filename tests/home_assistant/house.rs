@@ -3,10 +3,10 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::thread::JoinHandle;
 
+use host_relay::voice::{self, Listener};
+use host_relay::{Models, Settings};
 use host_sim::network::Network;
 use host_sim::options::Llm;
-use host_sim::relay::{Models, Settings};
-use host_sim::voice::{self, Listener};
 use host_zwave::{Home, Plans};
 use serde_json::{Value, json};
 use support::Folder;

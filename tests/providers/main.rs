@@ -2,7 +2,7 @@
 //!
 //! The exchanges are in the JSON files beside this one, which `support::exchange` explains.
 
-use host_sim::relay::SearchUrl;
+use host_relay::SearchUrl;
 use host_zwave::Home;
 use support::exchange::{Provider, Said, providers};
 use support::server::Server;

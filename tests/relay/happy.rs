@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host_sim::relay::{Models, Provider, Settings};
+use host_relay::{Models, Provider, Settings};
 use support::client::QoS;
 use support::log::log_of;
 use support::server::{Act, Server};

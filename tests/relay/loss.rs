@@ -1,7 +1,7 @@
 //! Connections that end while a reply waits, with a broker played packet by packet.
 
 use host_desktop::broker::BrokerStream;
-use host_sim::relay::{self, Models, Settings};
+use host_relay::{self as relay, Models, Settings};
 use hub_core::{Destination, Dial, DialError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};

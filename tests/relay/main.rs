@@ -8,5 +8,6 @@ mod retry;
 mod scene;
 mod search;
 mod sharing;
+mod shorten;
 mod trouble;
 mod voice;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use host_relay::Settings;
 use host_sim::network::Network;
-use host_sim::relay::Settings;
 use support::mosquitto::Mosquitto;
 use support::server::{Act, Server};
 use tokio::net::TcpStream;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host_sim::relay::Provider;
+use host_relay::Provider;
 use support::server::{Act, Server};
 
 use crate::hub::{With, error};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use host_broker::{Options, Server as Broker};
+use host_relay::{Provider, Settings};
 use host_sim::network::Network;
-use host_sim::relay::{Provider, Settings};
 use support::log::log_of;
 use support::server::Server;
 use tokio::time::sleep;
@@ -60,5 +60,5 @@ pub(crate) fn story(server: Server, tell: impl AsyncFnOnce(Scene)) {
 /// What the relay has logged about requests.
 pub(crate) fn logged_requests() -> Vec<String> {
     let of_requests = |line: &&str| line.contains(" asked ");
-    log_of("host_sim::relay").lines().filter(of_requests).map(str::to_owned).collect()
+    log_of("host_relay").lines().filter(of_requests).map(str::to_owned).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host_sim::relay::SearchUrl;
+use host_relay::SearchUrl;
 use host_zwave::Home;
 use serde_json::json;
 use support::client::Message;

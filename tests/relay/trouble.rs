@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host_sim::relay::{Http, Provider};
+use host_relay::{Http, Provider};
 use support::client::{Publish, QoS};
 use support::log::log_of;
 use support::server::{Act, Server};

@@ -1,7 +1,7 @@
 //! Voice assistants speak to a hub, and hear it, through the Wyoming service.
 
-use host_sim::relay::{Models, Settings};
-use host_sim::voice::{self, Event, Listener};
+use host_relay::voice::{self, Event, Listener};
+use host_relay::{Models, Settings};
 use host_zwave::Home;
 use tokio::io::{BufReader, duplex};
 use tokio::sync::mpsc;

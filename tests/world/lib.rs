@@ -91,7 +91,7 @@ pub struct Setup {
     network: Option<Network>,
     settings: Settings,
     home: Option<Home>,
-    relay: Option<host_sim::relay::Settings>,
+    relay: Option<host_relay::Settings>,
     reach: Reach,
     wifi: Option<Wifi>,
     seed: u64,
@@ -146,7 +146,7 @@ impl Setup {
     }
 
     /// With a relay at the broker.
-    pub fn relay(self, settings: host_sim::relay::Settings) -> Self {
+    pub fn relay(self, settings: host_relay::Settings) -> Self {
         Self { relay: Some(settings), ..self }
     }
 

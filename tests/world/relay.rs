@@ -1,7 +1,7 @@
 //! A relay in this process.
 
+use host_relay::{self as relay, Endpoint, Http, Key, Model, Models, Provider, ProviderExt as _, Settings};
 use host_sim::network::Network;
-use host_sim::relay::{self, Endpoint, Http, Key, Model, Models, Provider, ProviderExt as _, Settings};
 use support::server::Server;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;

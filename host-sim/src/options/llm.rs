@@ -2,9 +2,8 @@
 
 use std::str::FromStr;
 
-use hub_core::chat::Provider;
-
-use crate::relay::ProviderExt as _;
+use host_relay::Provider;
+use host_relay::ProviderExt as _;
 
 /// The language model that answers, written `demo`, `none` or `PROVIDER:MODEL`.
 #[derive(Clone, Debug, PartialEq, Eq)]

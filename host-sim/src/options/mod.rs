@@ -1,10 +1,9 @@
-//! The command lines of the programs.
+//! The command line of `cargo sim`.
 
 mod config;
 mod llm;
-pub mod relay;
 pub mod sim;
 
-pub use host_desktop::options::{Parsed, environment, login, read, value};
+use host_desktop::options::{Parsed, environment, login, read};
 
 pub use llm::Llm;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use host_desktop::broker::{BrokerUrl, Ca};
 use host_desktop::random::random_seed;
+use host_relay::{self as relay, Endpoint, Model, Models, SearchUrl};
 use hub_core::{HubId, settings};
 use lexopt::prelude::*;
 
@@ -13,7 +14,6 @@ use super::{Llm, Parsed, config, environment, login, read};
 use crate::console;
 use crate::hub::Settings;
 use crate::link::Spec;
-use crate::relay::{self, Endpoint, Model, Models, SearchUrl};
 use crate::wifi;
 
 const HELP: &str = "\
@@ -232,7 +232,7 @@ impl Options {
         };
         let (broker, search) = (hub.broker.clone(), self.search_url.clone());
         let mut relay = relay::Settings { broker, search, ..relay::Settings::in_memory(models) };
-        if let Some(group) = super::relay::group(environment)? {
+        if let Some(group) = host_relay::options::group(environment)? {
             relay.group = group;
         }
         Ok(Some(relay))

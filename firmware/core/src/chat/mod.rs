@@ -33,7 +33,7 @@ mod tests;
 
 pub use ending::{Ending, FailureText, TurnFailure};
 pub use history::History;
-pub use hub_mqtt::model::{Provider, after_thoughts};
+pub use hub_mqtt::model::Provider;
 pub use provider::{Ask, ProviderError, RelayError};
 pub use reply::{Arguments, FinishReason, ModelReply, ModelText, RequestedCall};
 pub use rule::{Rule, RuleError};

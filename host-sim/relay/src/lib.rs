@@ -18,12 +18,14 @@
 //! has `relay`: `timeout`, `unavailable`, `too_large` or `malformed`.
 
 mod call;
+pub mod demo;
 mod endpoint;
 mod failure;
 mod http;
 mod hubs;
 mod jobs;
 mod model;
+pub mod options;
 mod presence;
 mod provider;
 mod recent;
@@ -32,6 +34,7 @@ mod retry;
 mod search;
 mod session;
 mod shorten;
+pub mod voice;
 mod work;
 
 use host_desktop::broker::BrokerUrl;
@@ -43,6 +46,7 @@ pub use model::{Model, Models};
 pub use provider::{Provider, ProviderExt};
 pub use search::SearchUrl;
 pub use session::{Unfit, run};
+pub use shorten::shorten;
 
 /// The settings of a relay.
 #[derive(Clone, Debug)]

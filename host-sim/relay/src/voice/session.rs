@@ -3,9 +3,9 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use hub_core::Dial;
-use hub_core::mqtt::{Client, Connection, Lost, Role, Sent};
-use hub_core::text::one_line;
+use hub_json::text::one_line;
+use hub_mqtt::Dial;
+use hub_mqtt::{Client, Connection, Lost, Role, Sent};
 use minimq::{
     Buffers, ConfigBuilder, ConfigError, InboundPublish, Io, Property, Publication, QoS, RetainHandling,
     SubscriptionOptions, TopicFilter,
@@ -17,7 +17,7 @@ use super::Settings;
 use super::desk::{Desk, Question};
 use super::server::{self, Listener};
 use super::silence::Silence;
-use crate::relay::Unfit;
+use crate::Unfit;
 
 const ROLE: Role = Role {
     log: "voice",
@@ -44,7 +44,7 @@ const SETTLE: Duration = Duration::from_millis(500);
 /// grows with each failure. Until then, new questions are answered with an apology, and earlier ones keep waiting for
 /// their answers.
 ///
-/// It belongs into a current-thread runtime of tokio, as everything with `crate::clock` does.
+/// It belongs into a current-thread runtime of tokio, as everything with the clock of `host-desktop` does.
 pub async fn run(
     dial: impl Dial,
     settings: &Settings,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use hub_core::limits;
-use hub_core::text::abbreviate;
+use hub_json::text::abbreviate;
+use hub_mqtt::limits;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::time::Instant;

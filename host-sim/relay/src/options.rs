@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 
 use host_desktop::broker::{BrokerUrl, Ca};
+use host_desktop::options::{Parsed, login, read, value};
 use lexopt::prelude::*;
 
-use super::{Parsed, login, read, value};
-use crate::relay::{Endpoint, Model, Models, Provider, ProviderExt as _, SearchUrl, Settings};
 use crate::voice;
+use crate::{Endpoint, Model, Models, Provider, ProviderExt as _, SearchUrl, Settings};
 
 const HELP: &str = "\
 The bridge between Hearthwave hubs and language models: takes their requests from an MQTT broker, adds the key, asks the
@@ -185,7 +185,7 @@ fn checked_client_id(text: &str) -> Result<String, String> {
 
 /// The name of the relay's group from the environment. It is part of a topic filter. It may be a secret, so the error does
 /// not show it.
-pub(super) fn group(variable: impl Fn(&str) -> Option<String>) -> Result<Option<String>, String> {
+pub fn group(variable: impl Fn(&str) -> Option<String>) -> Result<Option<String>, String> {
     let Some(group) = variable(GROUP).filter(|group| !group.is_empty()) else { return Ok(None) };
     match group.len() <= 64 && group.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
     {

@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
+use host_desktop::broker::Tcp;
 use host_desktop::logging::start_log;
-use host_sim::network::Network;
-use host_sim::options::{Parsed, environment, relay as options};
-use host_sim::relay::{self, Model};
-use host_sim::voice::{self, Announcement, Listener};
+use host_desktop::options::{Parsed, environment};
+use host_relay::voice::{self, Announcement, Listener};
+use host_relay::{self as relay, Model, options};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -31,7 +31,7 @@ async fn main() {
     };
     let relaying = async {
         match options.relay.models.iter().next() {
-            Some(_) => relay::run(Network::Tcp, &options.relay, is_stopped()).await,
+            Some(_) => relay::run(Tcp, &options.relay, is_stopped()).await,
             // It would take requests from relays that have models.
             None => Ok(()),
         }
@@ -39,7 +39,7 @@ async fn main() {
     let hearing = async {
         let Some((settings, address)) = &options.voice else { return Ok(()) };
         let (listener, _announcement) = open(*address, settings.hub.as_deref()).await;
-        voice::run(Network::Tcp, settings, listener, is_stopped()).await
+        voice::run(Tcp, settings, listener, is_stopped()).await
     };
     let stopping = async {
         stopped().await;

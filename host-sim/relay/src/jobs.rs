@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hub_core::mqtt::{Connection, Lost, Payload, Sent, copy};
+use hub_mqtt::{Connection, Lost, Payload, Sent, copy};
 use hyper::body::Bytes;
 use minimq::{Io, Op, Publication, QoS, RetainHandling, SubscriptionOptions, TopicFilter};
 use tokio::task::{Id, JoinError, JoinSet};
@@ -26,7 +26,7 @@ const REQUEST_QOS: QoS = QoS::AtLeastOnce;
 /// See [`REQUEST_QOS`].
 const REPLY_QOS: QoS = QoS::AtLeastOnce;
 /// For requests in work to be finished once the relay is stopped.
-const FINISH_WITHIN: Duration = Duration::from_secs(hub_core::limits::RELAY_FINISH.as_secs());
+const FINISH_WITHIN: Duration = Duration::from_secs(hub_mqtt::limits::RELAY_FINISH.as_secs());
 /// For the last words to be taken.
 const FAREWELL_WITHIN: Duration = Duration::from_secs(1);
 

@@ -1,8 +1,7 @@
 //! Requests that are strange or broken.
 
+use hub_mqtt::model::Provider;
 use serde_json::{Value, json};
-
-use hub_core::chat::Provider;
 
 use super::answer;
 

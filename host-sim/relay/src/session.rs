@@ -4,8 +4,8 @@ use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 
-use hub_core::Dial;
-use hub_core::mqtt::{Client, Role};
+use hub_mqtt::Dial;
+use hub_mqtt::{Client, Role};
 use minimq::{Buffers, ConfigBuilder, ConfigError, Will};
 
 use super::Settings;
@@ -50,7 +50,7 @@ impl std::error::Error for Unfit {}
 /// Once stopped, it takes no more requests, and has five seconds to finish those in work; the rest is told that the
 /// relay was stopped. Dropping the future gives everything up at once.
 ///
-/// It belongs into a current-thread runtime of tokio, as everything with `crate::clock` does.
+/// It belongs into a current-thread runtime of tokio, as everything with the clock of `host-desktop` does.
 pub async fn run(
     mut dial: impl Dial,
     settings: &Settings,

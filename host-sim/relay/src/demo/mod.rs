@@ -28,7 +28,7 @@ pub use devices::HOME;
 
 use conversation::{Conversation, Reply};
 use format::Format as _;
-use hub_core::chat::Provider;
+use hub_mqtt::model::Provider;
 use plan::Plan;
 
 /// Rounds of calls after which it says what it has: a plan takes two.

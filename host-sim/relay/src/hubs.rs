@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 
 /// Bytes of a reply that a hub takes, unless its `info` has a limit.
-pub(super) const USUAL_LIMIT: usize = hub_core::limits::LLM_REPLY;
+pub(super) const USUAL_LIMIT: usize = hub_mqtt::limits::LLM_REPLY;
 
 /// Hubs that are remembered. More than these have the usual limit.
 const HUBS: usize = 100_000;

@@ -1,6 +1,6 @@
 //! The formats of the services: requests are read, replies are written.
 
-use hub_core::chat::Provider;
+use hub_mqtt::model::Provider;
 use serde_json::{Value, json};
 
 use super::conversation::{Conversation, Reply, ToolCall};

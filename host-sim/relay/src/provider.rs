@@ -1,6 +1,6 @@
 //! The services that hubs ask, as HTTP servers.
 
-pub use hub_core::chat::Provider;
+pub use hub_mqtt::model::Provider;
 use serde_json::Value;
 
 /// A service as an HTTP server.
