@@ -104,6 +104,33 @@ fn satellites_see_how_it_goes_on() {
     });
 }
 
+/// spec: reply-16, reply-19, reply-21, reply-25
+#[test]
+fn a_turn_runs_as_many_calls_as_info_announces() {
+    story(async |world| {
+        let (mut person, mut model) = world.talking().await;
+        let limits = person.hears("info").await.json()["limits"].clone();
+        let [rounds, at_once] =
+            ["llm_rounds", "llm_tool_calls"].map(|name| limits[name].as_u64().expect("a number"));
+        person.sets("max_iterations", json!(rounds)).await;
+        person.says(json!({ "text": "Loop" }));
+        let round = vec![("hub_echo", json!({ "text": "Living Room Lamp 12" })); at_once as usize];
+        for _ in 0..rounds {
+            model.serves(calls(&round)).await;
+        }
+        let reply = person.reply().await;
+        let made = rounds * at_once;
+        let words = format!("I reached the maximum number of tool calls... I completed {made} steps.");
+        assert_eq!(
+            (&reply["content"], &reply["max_iterations_reached"]),
+            (&json!(words), &json!(true)),
+            "{reply}"
+        );
+        let left_out = reply["tool_calls_left_out"].as_u64().expect("a number");
+        assert_eq!(count(&reply["tool_calls"]) as u64 + left_out, made, "{reply}");
+    });
+}
+
 /// spec: reply-11, reply-21
 #[test]
 fn a_model_that_never_stops_calling_is_stopped() {

@@ -285,7 +285,63 @@ fn a_result_is_nested_as_deeply_as_it_likes() {
         controller.answers(&call, content).await;
         let reply = person.result().await;
         assert_eq!((&reply["success"], start.elapsed()), (&json!(true), Duration::ZERO));
-        assert_contains(&reply["result"], "deep\n[cut: ");
+        assert_eq!(reply["message"], "deep");
+        assert!(reply["result"].is_object(), "{reply}");
+        assert_contains(&reply["instruction"], "It was done, and the result is cut");
+    });
+}
+
+/// spec: calls-19
+#[test]
+fn a_structured_result_of_any_length_is_an_object() {
+    for bytes in [5_000, 9_000, 20_000, 100_000] {
+        story(async |world| {
+            let (mut controller, mut person) = world.connected().await;
+            let device = json!({ "name": "Living Room Lamp", "state": { "on": true, "level": 40 } });
+            let devices = vec![device.clone(); bytes / device.to_string().len() + 1];
+            let structured = json!({ "count": devices.len(), "devices": devices });
+            for content in [json!([]), json!([{ "type": "text", "text": "Many." }])] {
+                let alone = content == json!([]);
+                if bytes < 8192 && !alone {
+                    continue;
+                }
+                person.calls("list_devices", json!({}));
+                controller
+                    .serves_result(json!({ "content": content, "structuredContent": structured }))
+                    .await;
+                let reply = person.result().await;
+                assert!(reply["result"].is_object(), "{bytes}: {reply}");
+                assert_eq!(reply["result"]["count"], devices.len());
+                let kept = reply["result"]["devices"].as_array().expect("a list");
+                assert_eq!(kept[0], device);
+                assert!(kept.len() > 30 && kept.len() < devices.len(), "{bytes}: {}", kept.len());
+                assert_contains(
+                    &json!(kept.last().expect("a mark").to_string()),
+                    "[cut: the rest did not fit]",
+                );
+                assert_contains(&reply["instruction"], "It was done, and the result is cut");
+                assert_eq!(reply.get("message"), (!alone).then_some(&json!("Many.")));
+            }
+        });
+    }
+}
+
+/// SDKs repeat a structure as text. If the text comes second, only the structure is kept whole.
+///
+/// spec: calls-19
+#[test]
+fn a_structure_that_comes_before_its_text_is_an_object_without_a_message() {
+    story(async |world| {
+        let (mut controller, mut person) = world.connected().await;
+        let structured = json!({ "devices": vec!["Living Room Lamp"; 300] }).to_string();
+        let text = json!([{ "type": "text", "text": structured }]);
+        person.calls("list_devices", json!({}));
+        let call = controller.hears_call().await;
+        let result = format!(r#"{{"structuredContent":{structured},"content":{text}}}"#);
+        controller.says(reply(false, &call["id"], &result)).await;
+        let reply = person.result().await;
+        assert_eq!(reply["result"]["devices"][0], "Living Room Lamp", "{reply}");
+        assert_eq!(reply.get("message"), None, "{reply}");
     });
 }
 

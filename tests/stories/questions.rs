@@ -1,6 +1,7 @@
 //! A question to a model fits into a packet, with all tools if possible.
 
 use host_broker::{Limits, Options};
+use host_zwave::Home;
 use world::model::{calls, stop};
 use world::prelude::*;
 
@@ -74,15 +75,17 @@ fn everyday() -> Vec<String> {
 /// does not log warnings about its own defaults.
 #[test]
 fn a_long_conversation_keeps_its_words_and_its_tools() {
-    story(async |world| {
-        let (_controller, mut person) = world.connected_with((0..10).map(a_long_tool).collect()).await;
+    Setup::new().home(&Home::default()).story(async |world| {
+        let mut person = world.person("ann").await;
+        let controllers = person.sees_link("ready").await["controller"]["tools"].clone();
+        let tools = everyday().len() + controllers.as_u64().expect("a number") as usize;
         let mut model = world.model().await;
         for turn in 0..12 {
             let said = format!("Turn {turn}: {}", "\"why?\" ".repeat(15));
             person.says(json!({ "text": said }));
             let question = model.hears_question().await;
             let body = question.json();
-            assert_eq!(count(&body["tools"]), everyday().len() + 10);
+            assert_eq!(count(&body["tools"]), tools);
             let messages = body["messages"].as_array().expect("messages").clone();
             assert_eq!(messages.len(), 2 * turn + 1);
             assert_eq!(messages.last().expect("one")["content"], json!(said));

@@ -463,8 +463,11 @@ pub const RESULT: usize = HISTORY / 2;
 /// Reserved in a [`HISTORY`] for the result of every pending call: whether it succeeded, and one sentence.
 pub const RESULT_LEAST: usize = 72;
 
-/// What is kept of an earlier call's result if space runs out: the sentence that a person heard, or its beginning.
+/// What is kept of a result if space runs out: the sentence that a person heard, or its beginning.
 pub const RESULT_SUMMARY: usize = 160;
+
+/// The results of the current round are cut to this length before earlier turns are evicted.
+pub const RESULT_SHORT: usize = 512;
 
 /// The result of a call that was not run, as JSON, with the longest tool name.
 pub const FAILURE_RESULT: usize = 256;

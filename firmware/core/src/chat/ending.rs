@@ -282,8 +282,8 @@ impl Ending<'_> {
     /// the model that gave no answer, or if tools were called and there is room, also `content`, `service` and `model`, as for every reply.
     ///
     /// `history` is that of the turn, before another one begins. Texts that are too long are cut and marked.
-    /// `tool_calls_left_out` counts the calls that do not fit, `tool_calls_not_run` those that were not run because
-    /// there were too many. `reserved` bytes are left for the caller.
+    /// `tool_calls_left_out` counts the calls that do not fit, here or in the history; `tool_calls_not_run` those that
+    /// were not run because there were too many. `reserved` bytes are left for the caller.
     pub fn write(&self, settings: &TurnSettings, history: &History, reserved: usize, out: &mut Writer<'_>) {
         let count = history.calls().count();
         let service = settings.provider.name();
@@ -329,12 +329,12 @@ impl Ending<'_> {
             written += 1;
         }
         out.close(list);
-        if written < count {
-            out.field("tool_calls_left_out", count - written);
+        let left_out = count - written + history.omitted().removed();
+        if left_out > 0 {
+            out.field("tool_calls_left_out", left_out);
         }
-        let not_run = history.calls().map(|call| usize::from(call.not_run)).sum::<usize>();
-        if not_run > 0 {
-            out.field("tool_calls_not_run", not_run);
+        if history.omitted().not_run > 0 {
+            out.field("tool_calls_not_run", u32::from(history.omitted().not_run));
         }
     }
 }

@@ -35,15 +35,18 @@ impl Display for Report<'_> {
             }
             (more, separator) = (" more", " ");
         }
-        match count(Outcome::Done) {
+        let omitted = self.0.omitted();
+        let done = count(Outcome::Done) + usize::from(omitted.succeeded);
+        let unknown = count(Outcome::Unknown) + usize::from(omitted.unknown);
+        match done {
             0 => {}
             1 => write!(f, "{separator}I completed one{more} step.")?,
             steps => write!(f, "{separator}I completed {steps}{more} steps.")?,
         }
-        if count(Outcome::Done) > 0 {
+        if done > 0 {
             (more, separator) = (" more", " ");
         }
-        match count(Outcome::Unknown) {
+        match unknown {
             0 => Ok(()),
             1 => write!(f, "{separator}I do not know whether one{more} step was completed."),
             steps => write!(f, "{separator}I do not know whether {steps}{more} steps were completed."),
@@ -75,16 +78,7 @@ impl<'a> Outcome<'a> {
         // The only text of a failed summary is its `error`, which holds the words for the person.
         let is_summary = object.is_some_and(|object| object.get("tool_name").is_none());
         let words = || text("message").or_else(|| text("error").filter(|_| is_summary));
-        let is = |error_type: &str| text("error_type").is_some_and(|text| text == *error_type);
-        match object {
-            // The call may have been sent.
-            Some(_) if is("outcome_unknown") || is("timeout") => {
-                Some(words().map_or(Self::Unknown, Self::Words))
-            }
-            // The message says what is too large: the request or the result.
-            Some(_) if is("too_large") => words().map(Self::Words),
-            _ => None,
-        }
+        result.is_unknown().then(|| words().map_or(Self::Unknown, Self::Words))
     }
 }
 

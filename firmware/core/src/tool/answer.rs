@@ -67,14 +67,15 @@ impl Answer<'_> {
             return Err(Failed { is_unknown: false });
         }
         reply.field("success", true);
-        if let Some(structured) = words.structured.filter(|_| cut_from.is_none()) {
-            let before = reply.mark();
-            reply.field("result", structured);
-            if reply.room() >= EPILOGUE {
-                return Ok(words.beside());
+        if let Some(structured) = words.structured {
+            if cut_from.is_none() {
+                let before = reply.mark();
+                reply.field("result", structured);
+                if reply.room() >= EPILOGUE {
+                    return Ok(words.beside());
+                }
+                reply.rewind(before);
             }
-            reply.rewind(before);
-            // The words may be shorter.
             if let Some(cut) = words.cut_structure(structured, reply) {
                 reply.key("result");
                 reply.json(&cut);
@@ -207,9 +208,13 @@ impl<'a> Words<'a> {
         Self { content, structured: result.get("structuredContent").filter(suits), cut_from }
     }
 
-    /// The structured content, cut to fit into the reply. `None` if the text fits whole and is not JSON.
+    /// The structured content, cut to fit into the reply. `None` if the text fits whole and is not JSON. Of an answer that
+    /// is cut already, at least the end: it may lack items without a mark.
     fn cut_structure(&self, structured: Value<'a>, reply: &Writer<'_>) -> Option<Cut<'a>> {
         let room = reply.room().saturating_sub(EPILOGUE + ",\"result\":".len());
+        if self.cut_from.is_some() {
+            return Cut::new(structured.text(), room.min(structured.text().len().saturating_sub(1)));
+        }
         let has_short_words = !is_json(self) && Measure::Escaped.length(self) + 2 <= room;
         if has_short_words { None } else { Cut::new(structured.text(), room) }
     }
@@ -293,7 +298,8 @@ fn write_item(item: Value<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str("]")
 }
 
-/// Whether a text looks like a JSON object or array, by its first and its last character.
+/// Whether a text looks like a JSON object or array, by its first and its last character. The mark of a cut ends in a
+/// bracket.
 fn is_json(text: &dyn Display) -> bool {
     struct Ends(Option<(char, char)>);
     impl fmt::Write for Ends {
@@ -308,5 +314,5 @@ fn is_json(text: &dyn Display) -> bool {
     let mut ends = Ends(None);
     // It never fails.
     let _ = fmt::write(&mut ends, format_args!("{text}"));
-    matches!(ends.0, Some(('{', '}') | ('[', ']')))
+    matches!(ends.0, Some(('{' | '[', '}' | ']')))
 }

@@ -2,6 +2,7 @@
 
 use core::fmt::{self, Display};
 
+use super::Omitted;
 use super::record::{ARGUMENTS, DONE, FAILED, ID, INVALID, NAME, RESULT, Record, RecordKind, Records, TEXT};
 use crate::json::Value;
 use crate::limits;
@@ -38,19 +39,25 @@ pub struct Round<'a> {
     rest: Records<'a>,
     /// Whether results are shown only as summaries.
     is_brief: bool,
+    omitted: Omitted,
 }
 
 impl<'a> Round<'a> {
     /// The calls in order; at least one.
     pub fn calls(&self) -> impl Iterator<Item = Call<'a>> + use<'a> {
-        let (first, is_brief) = (self.first, self.is_brief);
+        let Self { first, is_brief, omitted, .. } = *self;
+        let records = self.rest.clone();
         let rest = self.rest.clone().take_while(move |record| is_same_round(&first, record));
-        core::iter::once(first).chain(rest).map(move |record| Call { is_brief, ..Call::whole(record) })
+        core::iter::once(first).chain(rest).map(move |record| {
+            // The model reads the notes with the newest result.
+            let omitted = if records.end_with(&record) { omitted } else { Omitted::NONE };
+            Call { is_brief, omitted, ..Call::whole(record) }
+        })
     }
 }
 
 /// Whether a record that directly follows a round is part of it.
-fn is_same_round(first: &Record<'_>, other: &Record<'_>) -> bool {
+pub(super) fn is_same_round(first: &Record<'_>, other: &Record<'_>) -> bool {
     other.header.kind == RecordKind::Call && other.header.iteration == first.header.iteration
 }
 
@@ -67,10 +74,10 @@ pub struct Call<'a> {
     pub is_invalid: bool,
     /// The result, once the call was run.
     pub result: Option<CallResult<'a>>,
-    /// The number of further calls in the same reply of the model that were not run.
-    pub not_run: u8,
     arguments: &'a str,
     is_brief: bool,
+    /// The notes that the model reads with the result.
+    omitted: Omitted,
 }
 
 /// The result of a call.
@@ -80,6 +87,18 @@ pub struct CallResult<'a> {
     pub text: &'a str,
     /// Whether the call failed.
     pub is_error: bool,
+}
+
+impl CallResult<'_> {
+    /// Whether the call failed, but may have been done.
+    pub fn is_unknown(&self) -> bool {
+        let object = Value::parse(self.text.as_bytes()).ok();
+        let error_type = object.and_then(|object| object.get("error_type")?.as_text());
+        // Of a timeout, the request may have been sent; of a result that is too large, the request was.
+        let is_unknown =
+            |kind| ["outcome_unknown", "timeout", "too_large"].iter().any(|known| kind == **known);
+        self.is_error && error_type.is_some_and(is_unknown)
+    }
 }
 
 impl<'a> Call<'a> {
@@ -92,9 +111,9 @@ impl<'a> Call<'a> {
             iteration: record.header.iteration,
             is_invalid: record.has(INVALID),
             result: record.has(DONE).then_some(result),
-            not_run: record.header.not_run,
             arguments: record.part(ARGUMENTS),
             is_brief: false,
+            omitted: Omitted::NONE,
         }
     }
 
@@ -108,7 +127,7 @@ impl<'a> Call<'a> {
         self.result.map_or(NO_RESULT, |result| result.text)
     }
 
-    /// The result as the model reads it, with a note about calls that were not run.
+    /// The result as the model reads it, with notes about calls that it does not see.
     pub fn shown_result(&self) -> impl Display + use<'a> {
         ShownResult(*self)
     }
@@ -124,23 +143,29 @@ impl Display for ShownResult<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let call = &self.0;
         let result = call.result_text();
-        let (shown, end) = match result.strip_suffix('}').filter(|_| call.not_run > 0) {
-            Some(open) => (open, "}"),
-            None => (result, ""),
-        };
         if call.is_brief {
-            // Calls of earlier turns that were not run no longer matter.
             return Summary { result, room: limits::RESULT_SUMMARY }.fmt(f);
         }
-        f.write_str(shown)?;
-        if !end.is_empty() {
-            let count = call.not_run;
+        let Omitted { succeeded, failed, unknown, left_out, .. } = call.omitted;
+        let is_removed = call.omitted.removed() > 0;
+        let Some(open) = result.strip_suffix('}').filter(|_| is_removed || left_out > 0) else {
+            return f.write_str(result);
+        };
+        f.write_str(open)?;
+        if is_removed {
             write!(
                 f,
-                ",\"not_run\":\"Calls not run, because there were too many at once: {count}. Ask for them again.\""
+                ",\"earlier_calls\":\"Earlier calls of this turn that are no longer shown: {succeeded} succeeded, \
+                 {failed} failed, {unknown} with unknown outcome. Do not repeat them.\""
             )?;
         }
-        f.write_str(end)
+        if left_out > 0 {
+            write!(
+                f,
+                ",\"not_run\":\"Calls not run, because there were too many at once: {left_out}. Ask for them again.\""
+            )?;
+        }
+        f.write_str("}")
     }
 }
 
@@ -151,11 +176,17 @@ pub struct Messages<'a> {
     /// The position where the current turn begins.
     current: usize,
     earlier: EarlierTurns,
+    omitted: Omitted,
 }
 
 impl<'a> Messages<'a> {
-    pub(super) const fn new(records: Records<'a>, current: usize, earlier: EarlierTurns) -> Self {
-        Self { records, current, earlier }
+    pub(super) const fn new(
+        records: Records<'a>,
+        current: usize,
+        earlier: EarlierTurns,
+        omitted: Omitted,
+    ) -> Self {
+        Self { records, current, earlier, omitted }
     }
 
     /// Takes the next record if it matches.
@@ -170,7 +201,7 @@ impl<'a> Messages<'a> {
         let rest = self.records.clone();
         while self.next_if(|record| is_same_round(&first, record)).is_some() {}
         let is_brief = self.earlier == EarlierTurns::Summaries && first.at < self.current;
-        Message::Round(Round { text, first, rest, is_brief })
+        Message::Round(Round { text, first, rest, is_brief, omitted: self.omitted })
     }
 
     fn next_message(&mut self) -> Option<(usize, Message<'a>)> {

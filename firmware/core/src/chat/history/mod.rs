@@ -1,17 +1,22 @@
 //! What was said in a conversation, in a buffer of fixed size.
 //!
-//! A turn is a person's message and everything up to the next one. The words of people and the model are kept longest.
-//! If space runs out, the history gives up, in this order:
+//! A turn is a person's message and everything up to the next one. If space runs out, the history gives up, in this
+//! order:
 //!
 //! 1. all but a summary of the results of earlier turns, and then their calls, oldest first
 //! 2. all but a summary of the results of earlier rounds in the current turn, and then the summaries as well
 //! 3. what the model said beside the calls of earlier rounds
-//! 4. whole turns, oldest first, except for the current one
-//! 5. the ends of the longest results of the current round, with a mark
+//! 4. the ends of the longest results of the current round, down to [`limits::RESULT_SHORT`] bytes, with a mark
+//! 5. whole turns, oldest first, except for the current one
+//! 6. more of these results, down to [`limits::RESULT_SUMMARY`] bytes
+//! 7. earlier rounds of the current turn, oldest first
+//!
+//! Calls and their results use all steps. The final answer uses the first six, and is then cut. What the model says
+//! beside its calls uses the first four, and is then dropped.
 //!
 //! A call and its result are one record, so that neither is ever without the other. Space for the result is reserved
-//! with the call, and space for the final answer at the beginning of the turn. The history counts the calls that do not
-//! fit, and the model reads their number.
+//! with the call, and space for the final answer at the beginning of the turn. [`Omitted`] counts the calls of the turn
+//! that were removed or not run, for the model and for the caller.
 
 mod call;
 mod message;
@@ -23,6 +28,7 @@ use heapless::String;
 
 pub use self::call::NoResult;
 use self::call::{CallId, FailureResult, QuotedArguments, ToolName};
+use self::message::is_same_round;
 pub use self::message::{Call, CallResult, EarlierTurns, Message, Messages, Round};
 use self::record::{
     ARGUMENTS, BARE, DONE, Draft, FAILED, Header, ID, INVALID, RESULT, Record, RecordKind, Records,
@@ -42,6 +48,46 @@ const NOTHING_SAID: &str = "(nothing said)";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryFull;
 
+/// The calls of the current turn that the history does not hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Omitted {
+    /// Removed calls that succeeded.
+    pub succeeded: u8,
+    /// Removed calls that failed.
+    pub failed: u8,
+    /// Removed calls that may have been done.
+    pub unknown: u8,
+    /// Calls in the newest reply of the model that were not run.
+    pub left_out: u8,
+    /// Calls that were not run in the whole turn. Each later call counts as one of them that the model asks for again.
+    pub not_run: u16,
+}
+
+impl Omitted {
+    /// No calls.
+    pub const NONE: Self = Self { succeeded: 0, failed: 0, unknown: 0, left_out: 0, not_run: 0 };
+
+    /// Removed calls.
+    pub fn removed(&self) -> usize {
+        [self.succeeded, self.failed, self.unknown].map(usize::from).iter().sum()
+    }
+
+    fn count_removed(&mut self, call: &Call<'_>) {
+        let count = match call.result {
+            Some(result) if !result.is_error => &mut self.succeeded,
+            Some(result) if result.is_unknown() => &mut self.unknown,
+            _ => &mut self.failed,
+        };
+        *count = count.saturating_add(1);
+    }
+
+    fn count_round(&mut self, added: usize, left_out: usize) {
+        let before = usize::from(self.not_run).saturating_sub(added + left_out);
+        self.not_run = u16::try_from(before + left_out).unwrap_or(u16::MAX);
+        self.left_out = u8::try_from(left_out).unwrap_or(u8::MAX);
+    }
+}
+
 /// The history of one conversation.
 #[derive(Debug)]
 pub struct History {
@@ -53,6 +99,7 @@ pub struct History {
     is_open: bool,
     /// The round of calls in the current turn. Results of earlier rounds may be summarised.
     round: u8,
+    omitted: Omitted,
     /// The number in the last generated id.
     last_id: u32,
 }
@@ -64,7 +111,15 @@ const _: () = assert!(limits::RESULT_LEAST > MARK.len() && limits::ANSWER_LEAST 
 impl History {
     /// An empty one.
     pub const fn new() -> Self {
-        Self { bytes: [0; limits::HISTORY], used: 0, current: 0, is_open: false, round: 0, last_id: 0 }
+        Self {
+            bytes: [0; limits::HISTORY],
+            used: 0,
+            current: 0,
+            is_open: false,
+            round: 0,
+            omitted: Omitted::NONE,
+            last_id: 0,
+        }
     }
 
     /// Forgets everything.
@@ -72,6 +127,7 @@ impl History {
         self.used = 0;
         self.current = 0;
         self.is_open = false;
+        self.omitted = Omitted::NONE;
     }
 
     /// Bytes in use, of [`limits::HISTORY`].
@@ -91,7 +147,7 @@ impl History {
             return Err(HistoryFull);
         }
         self.abort(None, "");
-        self.forget_left_out();
+        self.omitted = Omitted::NONE;
         self.current = self.used;
         self.is_open = true;
         self.round = 0;
@@ -108,12 +164,17 @@ impl History {
         calls: impl Iterator<Item = RequestedCall<'a>>,
     ) -> Result<usize, HistoryFull> {
         self.round = iteration;
-        self.forget_left_out();
         let mut has_remark = !beside.is_blank();
         if has_remark {
             let parts: [&dyn Display; 3] = [&beside, &"", &""];
             let remark = Draft::new(RecordKind::Assistant, parts, limits::RESULT);
-            has_remark = remark.is_some_and(|remark| self.append(&remark).is_ok());
+            has_remark = remark.is_some_and(|remark| {
+                let fits = self.make_room(remark.header.total(), Self::shorten).is_ok();
+                if fits {
+                    self.put(&remark);
+                }
+                fits
+            });
         }
         let (mut added, mut left_out) = (0, 0);
         for call in calls {
@@ -132,24 +193,8 @@ impl History {
                 left_out += 1;
             }
         }
-        if added == 0 {
-            return Err(HistoryFull);
-        }
-        if let Some((at, mut header)) = self.turn().last().map(|last| (last.at, last.header)) {
-            header.not_run = u8::try_from(left_out).unwrap_or(u8::MAX);
-            self.rewrite(at, &header);
-        }
-        Ok(left_out)
-    }
-
-    /// Forgets how many calls of earlier rounds were left out: the model has asked for them again, or has not.
-    fn forget_left_out(&mut self) {
-        while let Some((at, mut header)) =
-            self.turn().find(|record| record.header.not_run > 0).map(|record| (record.at, record.header))
-        {
-            header.not_run = 0;
-            self.rewrite(at, &header);
-        }
+        self.omitted.count_round(added, left_out);
+        if added == 0 { Err(HistoryFull) } else { Ok(left_out) }
     }
 
     fn add_call(&mut self, iteration: u8, call: &RequestedCall<'_>) -> Result<(), HistoryFull> {
@@ -189,12 +234,17 @@ impl History {
     /// Sets the result of the [pending](Self::pending) call, a JSON object. A result that is too long is cut and
     /// remains a JSON object.
     pub fn set_result(&mut self, result: &str, is_error: bool) {
-        let wanted = result.len().min(limits::RESULT);
-        let can_have = self.make_room(wanted.saturating_sub(limits::RESULT_LEAST));
+        // Beside the space that was reserved for this result.
+        let beside = |room: usize| room.saturating_sub(limits::RESULT_LEAST);
+        let mut room = result.len().min(limits::RESULT);
+        if self.make_room(beside(room), Self::shorten).is_err() {
+            room = room.min(limits::RESULT_SHORT).max(self.free() + limits::RESULT_LEAST);
+            if self.make_room(beside(room), Self::drop_rounds).is_err() {
+                room = self.free() + limits::RESULT_LEAST;
+            }
+        }
         let Some(call) = self.turn().find(Record::is_pending) else { return };
-        // With the space that was reserved for this result.
-        let most = self.free() + limits::RESULT_LEAST;
-        let shortened = Shortened { result, room: if can_have.is_ok() { wanted } else { wanted.min(most) } };
+        let shortened = Shortened { result, room };
         let length = Measure::Plain.length(&shortened);
         let (at, start, mut header) = (call.at, call.end(), call.header);
         header.flags |= DONE;
@@ -219,7 +269,8 @@ impl History {
         if !self.is_open {
             return;
         }
-        let most = match self.make_room(answer_size(answer).saturating_sub(limits::ANSWER_LEAST)) {
+        let wanted = answer_size(answer).saturating_sub(limits::ANSWER_LEAST);
+        let most = match self.make_room(wanted, Self::evict) {
             Ok(()) => limits::RESULT,
             Err(HistoryFull) => self.free() + limits::ANSWER_LEAST - Header::SIZE,
         };
@@ -248,7 +299,8 @@ impl History {
         if !self.is_open {
             return;
         }
-        let was_called = running.is_some() || self.turn().any(|record| record.has(DONE));
+        let was_called =
+            running.is_some() || self.omitted.removed() > 0 || self.turn().any(|record| record.has(DONE));
         if !was_called {
             self.used = self.current;
             self.is_open = false;
@@ -267,7 +319,7 @@ impl History {
     pub fn messages_after(&self, turns: usize, earlier: EarlierTurns) -> Messages<'_> {
         let mut begins = self.records(0).filter(|record| record.header.kind == RecordKind::User);
         let begin = begins.nth(turns).map_or(self.used, |record| record.at);
-        Messages::new(self.records(begin), self.current, earlier)
+        Messages::new(self.records(begin), self.current, earlier, self.omitted)
     }
 
     /// The number of turns, with the current one.
@@ -278,6 +330,11 @@ impl History {
     /// The calls of the current turn that have a result, in order.
     pub fn calls(&self) -> impl Iterator<Item = Call<'_>> + Clone {
         self.turn().filter(|record| record.has(DONE)).map(Call::whole)
+    }
+
+    /// The other calls of the current turn.
+    pub const fn omitted(&self) -> &Omitted {
+        &self.omitted
     }
 
     fn records(&self, from: usize) -> Records<'_> {
@@ -295,20 +352,34 @@ impl History {
         limits::HISTORY.saturating_sub(self.used + reserved)
     }
 
-    fn make_room(&mut self, wanted: usize) -> Result<(), HistoryFull> {
+    /// Calls `give_up` until there is room. It returns whether it has freed anything.
+    fn make_room(&mut self, wanted: usize, give_up: fn(&mut Self) -> bool) -> Result<(), HistoryFull> {
         while self.free() < wanted {
-            let has_given_up = self.summarise_next((self.current, 0))
-                || self.forget_calls()
-                || self.summarise_next((self.current, self.round))
-                || self.strip_next()
-                || self.drop_remark()
-                || self.evict_oldest()
-                || self.cut_longest();
-            if !has_given_up {
+            if !give_up(self) {
                 return Err(HistoryFull);
             }
         }
         Ok(())
+    }
+
+    /// Shortens results and calls, but keeps earlier turns and the calls of the current one.
+    fn shorten(&mut self) -> bool {
+        self.summarise_next((self.current, 0))
+            || self.forget_calls()
+            || self.summarise_next((self.current, self.round))
+            || self.strip_next()
+            || self.drop_remark()
+            || self.cut_longest(limits::RESULT_SHORT)
+    }
+
+    /// Also evicts earlier turns, but keeps the calls of the current one.
+    fn evict(&mut self) -> bool {
+        self.shorten() || self.evict_oldest() || self.cut_longest(limits::RESULT_SUMMARY)
+    }
+
+    /// Also removes rounds of the current turn.
+    fn drop_rounds(&mut self) -> bool {
+        self.evict() || self.remove_round()
     }
 
     /// Leaves only a summary of the oldest result before this turn and round that has none yet.
@@ -395,17 +466,34 @@ impl History {
         end > 0
     }
 
-    /// Cuts the longest result of the current turn in half, if it is long.
-    fn cut_longest(&mut self) -> bool {
+    /// Removes the oldest round of the current turn, except the newest, and counts its calls by outcome. Comes after
+    /// [`drop_remark`](Self::drop_remark), so that the round has no remark.
+    fn remove_round(&mut self) -> bool {
+        let is_earlier = |record: &Record<'_>| {
+            record.header.kind == RecordKind::Call && record.header.iteration < self.round
+        };
+        let Some(first) = self.turn().find(is_earlier) else { return false };
+        let (from, mut to, mut omitted) = (first.at, first.at, self.omitted);
+        for record in self.records(from).take_while(|record| is_same_round(&first, record)) {
+            omitted.count_removed(&Call::whole(record));
+            to = record.end();
+        }
+        self.omitted = omitted;
+        self.remove(from, to);
+        true
+    }
+
+    /// Cuts the longest result of the current turn in half, but not below `least` bytes.
+    fn cut_longest(&mut self, least: usize) -> bool {
         let Some(record) = self.turn().max_by_key(|record| record.header.length(RESULT)) else {
             return false;
         };
         let (at, mut header, old) = (record.at, record.header, record.header.length(RESULT));
-        if old < 2 * limits::RESULT_LEAST {
+        if old <= least {
             return false;
         }
-        let Some(cut) = Cut::new(record.part(RESULT), old / 2) else {
-            self.summarise(at, limits::RESULT_LEAST);
+        let Some(cut) = Cut::new(record.part(RESULT), least.max(old / 2)) else {
+            self.summarise(at, limits::RESULT_SUMMARY);
             return self.records(at).next().is_some_and(|record| record.header.length(RESULT) < old);
         };
         let (kept, after) = (cut.before.len(), cut.after.len());
@@ -451,7 +539,7 @@ impl History {
     fn append(&mut self, draft: &Draft<'_>) -> Result<(), HistoryFull> {
         // A call reserves space for its result.
         let result = if draft.header.kind == RecordKind::Call { limits::RESULT_LEAST } else { 0 };
-        self.make_room(draft.header.total() + result)?;
+        self.make_room(draft.header.total() + result, Self::drop_rounds)?;
         self.put(draft);
         Ok(())
     }

@@ -41,14 +41,12 @@ pub(super) struct Header {
     pub(super) kind: RecordKind,
     pub(super) iteration: u8,
     pub(super) flags: u8,
-    /// In the last call of a round: the number of further calls in the model's reply that were not run.
-    pub(super) not_run: u8,
     pub(super) lengths: [u16; 4],
 }
 
 impl Header {
     /// Encoded bytes.
-    pub(super) const SIZE: usize = 12;
+    pub(super) const SIZE: usize = 11;
 
     /// The size of the record.
     pub(super) fn total(&self) -> usize {
@@ -66,15 +64,15 @@ impl Header {
 
     pub(super) fn encode(&self) -> [u8; Self::SIZE] {
         let [[a, b], [c, d], [e, f], [g, h]] = self.lengths.map(u16::to_le_bytes);
-        [self.kind as u8, self.iteration, self.flags, self.not_run, a, b, c, d, e, f, g, h]
+        [self.kind as u8, self.iteration, self.flags, a, b, c, d, e, f, g, h]
     }
 
-    fn decode([kind, iteration, flags, not_run, a, b, c, d, e, f, g, h]: [u8; Self::SIZE]) -> Option<Self> {
+    fn decode([kind, iteration, flags, a, b, c, d, e, f, g, h]: [u8; Self::SIZE]) -> Option<Self> {
         let kind = [RecordKind::User, RecordKind::Assistant, RecordKind::Call]
             .into_iter()
             .find(|known| *known as u8 == kind)?;
         let lengths = [[a, b], [c, d], [e, f], [g, h]].map(u16::from_le_bytes);
-        Some(Self { kind, iteration, flags, not_run, lengths })
+        Some(Self { kind, iteration, flags, lengths })
     }
 }
 
@@ -95,7 +93,7 @@ impl<'a> Record<'a> {
     }
 
     /// The offset of the next record.
-    pub(super) fn end(&self) -> usize {
+    pub(super) const fn end(&self) -> usize {
         self.at + self.bytes.len()
     }
 
@@ -125,6 +123,11 @@ impl<'a> Records<'a> {
     pub(super) const fn new(bytes: &'a [u8], at: usize) -> Self {
         Self { bytes, at }
     }
+
+    /// Whether no record follows this one.
+    pub(super) const fn end_with(&self, record: &Record<'_>) -> bool {
+        record.end() == self.bytes.len()
+    }
 }
 
 impl<'a> Iterator for Records<'a> {
@@ -148,7 +151,7 @@ pub(super) struct Draft<'a> {
 impl<'a> Draft<'a> {
     /// Measures the parts, of which at most `most` bytes each are kept. `None` if a length does not fit into the header.
     pub(super) fn new(kind: RecordKind, parts: [&'a dyn Display; 3], most: usize) -> Option<Self> {
-        let mut header = Header { kind, iteration: 0, flags: 0, not_run: 0, lengths: [0; 4] };
+        let mut header = Header { kind, iteration: 0, flags: 0, lengths: [0; 4] };
         for (length, part) in header.lengths.iter_mut().zip(parts) {
             *length = u16::try_from(Measure::Plain.length(part).min(most)).ok()?;
         }

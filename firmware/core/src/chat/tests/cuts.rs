@@ -1,6 +1,7 @@
 //! Whatever is too long: what models and people get is JSON, or a text with a mark at its end.
 
 use std::string::{String, ToString};
+use std::vec;
 use std::vec::Vec;
 
 use proptest::prelude::*;
@@ -12,7 +13,7 @@ use crate::limits;
 use crate::text::MARK;
 
 /// The results and the arguments of calls in a body.
-fn texts(service: Provider, body: &Value) -> (Vec<String>, Vec<Value>) {
+pub(super) fn texts(service: Provider, body: &Value) -> (Vec<String>, Vec<Value>) {
     let (mut results, mut arguments) = (Vec::new(), Vec::new());
     for message in body["messages"].as_array().unwrap() {
         let blocks = message["content"].as_array().into_iter().flatten();
@@ -67,18 +68,45 @@ fn too_many_calls_run_only_the_first_and_the_rest_are_reported() {
         for _ in 0..limits::CALLS_AT_ONCE {
             world.done(json!({"success": true}));
         }
-        // Only the newest round counts: the model may have asked again for what was not run before.
+        // The model reads of the newest round only: it may have asked again for what was not run before.
         let body = world.body().to_string();
         assert!(body.contains("at once: 2. Ask") && !body.contains("at once: 12."), "{body}");
         world.hears(Some("Not all of it is done."), &[]);
         let reply = world.reply();
         assert_eq!(
             (reply["tool_calls"].as_array().unwrap().len(), &reply["tool_calls_not_run"]),
-            (16, &json!(2))
+            (16, &json!(4))
         );
         // The next turn no longer mentions them.
         world.says("And now?");
         assert!(!world.body().to_string().contains("not_run"));
+    }
+}
+
+/// A call that the model asks for later counts as one that was not run before.
+///
+/// spec: reply-16
+#[test]
+fn the_caller_reads_how_many_calls_of_the_turn_were_not_run() {
+    for (rounds, not_run) in [
+        (vec![12], json!(4)),
+        (vec![12, 1], json!(3)),
+        (vec![12, 4], Value::Null),
+        (vec![12, 8, 1], Value::Null),
+        (vec![8, 8], Value::Null),
+        (vec![12, 12], json!(4)),
+        (vec![20, 12, 2], json!(2)),
+    ] {
+        let mut world = World::new(Provider::OpenAi, json!({}));
+        world.says("Go");
+        for count in &rounds {
+            world.hears(None, &vec![("", "hub_echo", json!({})); *count]);
+            while world.history.pending().is_some() {
+                world.done(json!({"success": true}));
+            }
+        }
+        world.hears(Some("Done."), &[]);
+        assert_eq!(world.reply()["tool_calls_not_run"], not_run, "{rounds:?}");
     }
 }
 
@@ -118,7 +146,7 @@ proptest! {
                 if let Some(shown) = result["result"]["text"].as_str().filter(|_| !is_marked) {
                     prop_assert!(round.iter().chain(rounds.iter().flatten()).any(|(_, text)| text == shown), "{text}");
                 }
-                prop_assert!(text.len() <= limits::RESULT + 96, "{}", text.len());
+                prop_assert!(text.len() <= limits::RESULT + 256, "{}", text.len());
             }
         }
         if world.reply.is_none() {

@@ -193,8 +193,8 @@ fn only_calls_that_fit_are_added() {
     assert_eq!(request(&mut history, 0, Provider::Anthropic, &body), Ok(2));
     history.set_result("{}", false);
     history.set_result("{}", false);
-    let taken: Vec<_> = history.calls().map(|call| (call.id.to_string(), call.not_run)).collect();
-    assert_eq!(taken, [("a".into(), 0), ("b".into(), 2)]);
+    let taken: Vec<_> = history.calls().map(|call| call.id.to_string()).collect();
+    assert_eq!((taken, history.omitted().not_run), (vec!["a".into(), "b".into()], 2));
 
     // If not even the first call fits, nothing is added.
     let mut history = History::new();
@@ -253,6 +253,46 @@ fn long_results_of_one_round_share_the_room() {
         cut += usize::from(is_cut);
     }
     assert!(cut >= 7, "{cut}");
+}
+
+#[test]
+fn long_results_are_cut_before_earlier_words_are_evicted() {
+    for count in 1..=4 {
+        let mut history = History::new();
+        let words: Vec<_> = (0..5).map(|turn| format!("{turn} {}", "word ".repeat(40))).collect();
+        for words in &words {
+            history.begin(words).unwrap();
+            history.set_answer(words);
+        }
+        history.begin(&"Go").unwrap();
+        let calls = vec![("", "a", json!({})); count];
+        request(&mut history, 0, Provider::Ollama, &reply_body(Provider::Ollama, None, &calls)).unwrap();
+        for _ in 0..count {
+            let result = json!({"success": true, "result": "r".repeat(2600)});
+            history.set_result(&result.to_string(), false);
+        }
+        let lines = shown(&history);
+        let kept = words.iter().filter(|words| lines.contains(&format!("user: {words}"))).count();
+        assert_eq!(kept, 5, "{lines:#?}");
+        for call in history.calls() {
+            assert!(call.result_text().len() >= 450, "{count}: {}", call.result_text());
+        }
+    }
+}
+
+#[test]
+fn a_remark_evicts_no_words_and_removes_no_calls() {
+    let mut history = History::new();
+    history.begin(&"w".repeat(1000)).unwrap();
+    history.set_answer(&"w".repeat(1000));
+    history.begin(&"Go").unwrap();
+    for (round, remark) in ["", "", "", "", &"r".repeat(2500)].into_iter().enumerate() {
+        let calls = vec![("", "echo", json!({"text": "lamp"})); 8];
+        let body = reply_body(Provider::Ollama, Some(remark), &calls);
+        assert_eq!(request(&mut history, round as u8, Provider::Ollama, &body), Ok(0));
+        (0..8).for_each(|_| history.set_result(r#"{"success":true}"#, false));
+    }
+    assert_eq!((history.turns(), history.calls().count()), (2, 40));
 }
 
 const INTERRUPTED: NoResult =

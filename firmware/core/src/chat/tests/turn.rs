@@ -6,10 +6,12 @@ use std::vec::Vec;
 
 use serde_json::{Value, json};
 
+use super::cuts::texts;
 use super::{Todo, World, registry, rule_text, run, settings};
 use crate::chat::history::EarlierTurns;
 use crate::chat::turn::NotStarted;
 use crate::chat::{Context, History, Input, Provider, ProviderError, Turn, provider};
+use crate::limits;
 use crate::questions::Unanswered;
 
 fn each(test: impl Fn(Provider)) {
@@ -396,6 +398,7 @@ fn a_turn_ends_if_not_even_one_call_fits() {
     let call = ("", "hub_echo", json!({"text": "y".repeat(200)}));
     assert_eq!(world.hears(Some("One moment."), &[call]), Todo::Finish);
     assert_eq!(world.reply()["error_type"], "too_large");
+    assert_eq!(world.reply()["tool_calls_not_run"], 1);
 }
 
 /// Runs rounds of eight lamps until the default number of rounds is reached.
@@ -440,6 +443,74 @@ fn forty_lamps_are_switched_in_one_turn() {
         assert_eq!(reply["max_iterations_reached"], true, "{reply}");
         let told = reply["tool_calls"].as_array().unwrap().len();
         assert_eq!(told as u64 + reply["tool_calls_left_out"].as_u64().unwrap_or_default(), 40, "{reply}");
+    }
+}
+
+/// The oldest rounds make room for the newest. The model, the person and the caller read how many calls they had.
+///
+/// spec: reply-16, reply-19, reply-21, reply-25
+#[test]
+fn as_many_calls_run_as_the_limits_allow() {
+    let rounds = usize::from(limits::ITERATIONS_MOST);
+    for service in Provider::ALL {
+        let mut world = World::new(
+            service,
+            json!({"tools": {"enabled": true, "max_iterations": limits::ITERATIONS_MOST}}),
+        );
+        world.says("Switch off all the lights in the whole house, please");
+        for round in 0..rounds {
+            let made = limits::CALLS_AT_ONCE * round;
+            let calls: Vec<_> = (made..made + limits::CALLS_AT_ONCE)
+                .map(|lamp| {
+                    (format!("toolu_01A09q90qw90lq917835{lamp:03}"), format!("Living Room Lamp {lamp}"))
+                })
+                .collect();
+            let calls: Vec<_> = calls
+                .iter()
+                .map(|(id, lamp)| {
+                    (id.as_str(), "control_zwave_device", json!({"deviceName": lamp, "action": "off"}))
+                })
+                .collect();
+            let mut todo = world.hears(Some("I switch off the next ones now."), &calls);
+            for (place, (_, name, arguments)) in calls.into_iter().enumerate() {
+                assert_eq!(todo, Todo::Run(name.into(), arguments), "{round}");
+                let error_type = if round == 0 { "outcome_unknown" } else { "execution_error" };
+                todo = world.done(match place {
+                    0 => json!({"success": false, "error_type": error_type, "error": "No reply", "tool_name": name}),
+                    _ => json!({"success": true, "result": {"state": {"on": false}}, "tool_name": name}),
+                });
+            }
+            if round + 1 == rounds {
+                assert_eq!(todo, Todo::Finish);
+                break;
+            }
+            assert_eq!(todo, Todo::Ask);
+            let (results, arguments) = texts(service, &world.body());
+            assert_eq!(results.len(), arguments.len());
+            assert!(results.len() >= limits::CALLS_AT_ONCE, "{round}");
+            let last: Value = serde_json::from_str(results.last().unwrap()).unwrap();
+            let note = last["earlier_calls"].as_str().unwrap_or_default();
+            let counts: Vec<usize> = note.split(' ').filter_map(|word| word.parse().ok()).collect();
+            assert_eq!(counts.iter().sum::<usize>() + results.len(), made + limits::CALLS_AT_ONCE, "{note}");
+            if let [succeeded, failed, unknown] = counts[..] {
+                assert_eq!(
+                    (succeeded, failed + 1, unknown),
+                    (7 * (failed + 1), counts.iter().sum::<usize>() / 8, 1)
+                );
+            }
+        }
+        let reply = world.reply();
+        assert_eq!(reply["max_iterations_reached"], true, "{reply}");
+        assert_eq!(
+            reply["content"],
+            "I reached the maximum number of tool calls... I completed 112 steps. \
+             I do not know whether one more step was completed."
+        );
+        let told = reply["tool_calls"].as_array().unwrap().len();
+        assert_eq!(told as u64 + reply["tool_calls_left_out"].as_u64().unwrap(), 128, "{reply}");
+        // The next turn mentions none of them.
+        world.says("Thanks");
+        assert!(!world.body().to_string().contains("earlier_calls"));
     }
 }
 
