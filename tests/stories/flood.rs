@@ -178,7 +178,7 @@ fn others_are_answered_while_a_flood_lasts() {
             };
             tokio::select! { () = flood => {} () = ask => {} }
             println!("{payload} {qos:?}: {done:?} done, {lost} lost, {} dials", world.dials());
-            assert!(done[0] >= 5 && done[1] > 0, "{done:?}");
+            assert!(done[0] >= 10 && done[1] >= 2, "{done:?}");
             if payload < 1000 {
                 assert_eq!((lost, world.dials()), (0, 1));
             }

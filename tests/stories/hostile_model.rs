@@ -113,6 +113,8 @@ struct House {
     calls: usize,
     guarded_calls: usize,
     changes: usize,
+    /// The model's calls that the hub did not decide about before their time or that of their turn was over.
+    dropped_calls: usize,
     tools: Value,
     /// Notifications that are due.
     notices: Vec<(&'static str, Value)>,
@@ -193,9 +195,16 @@ impl House {
         let action = arguments["action"].as_str().unwrap_or_default();
         let address = arguments["deviceName"].as_str().unwrap_or_default();
         let tool = call["params"]["name"].as_str().unwrap_or_default();
+        // A call of a tool that somebody was asked about.
+        let is_it = |(what, _): &(String, _)| {
+            what.starts_with("call ") && arguments_in(what).as_ref() == Some(arguments)
+        };
+        if let Some(at) = self.allowed.iter().position(is_it) {
+            self.allowed.remove(at);
+        }
         let told = self.told.values().flatten();
         let told = told.filter(|(thing, known)| known == address && thing.tool() == tool);
-        let things: Vec<_> = told.map(|(thing, _)| thing).collect();
+        let things: Vec<_> = told.map(|(thing, _)| thing.clone()).collect();
         if things.is_empty() && !self.controls(tool) {
             return;
         }
@@ -203,19 +212,20 @@ impl House {
             return self.faults.push(format!("not the address of a device: {arguments}"));
         }
         let now = self.addressed_now(address);
-        let shared: Vec<_> = now.into_iter().filter(|thing| thing.tool() == tool).collect();
+        let shared: Vec<_> = now.into_iter().filter(|thing| thing.tool() == tool).cloned().collect();
         let guarded = || shared.iter().filter(|thing| thing.danger().is_some());
         // In a large home, the other device may be unkept. Then the call counts as one to the guarded device.
-        let is_asked = |thing: &&&Thing| self.allowed.iter().any(|(what, _)| thing.is_asked_about(what));
+        let is_asked = |thing: &&Thing| self.allowed.iter().any(|(what, _)| thing.is_asked_about(what));
         let is_large = self.things.len() > limits::DEVICES;
         let is_safe = is_large && guarded().all(|thing| thing.is_harmless(action) || is_asked(&thing));
         if self.is_settled && shared.len() > 1 && guarded().next().is_some() && !is_safe {
             let fault = format!("{arguments} may be for any of {shared:?}");
             return self.faults.push(fault);
         }
+        let is_action = shared.iter().any(|thing| self.is_action(thing, arguments));
         // Nothing that was allowed is withdrawn while nothing changes: it was this call that somebody was asked about.
         let is_of_now = |(what, changes): &&(String, Option<usize>)| {
-            *changes == Some(self.changes) && !what.starts_with("call ")
+            *changes == Some(self.changes) && (is_action || !what.starts_with("call "))
         };
         if let Some((what, _)) = self.allowed.iter().find(is_of_now)
             && things.iter().all(|thing| thing.danger().is_none())
@@ -223,9 +233,15 @@ impl House {
             let fault = format!("asked to {what} about {arguments}");
             return self.faults.push(fault);
         }
+        let is_harmless = |thing: &Thing| thing.danger().is_none() || thing.is_harmless(action);
+        // A settled hub knows the latest description. Otherwise, the call may follow from an earlier one.
+        let is_harmless = match self.is_settled {
+            true => !shared.is_empty() && shared.iter().all(is_harmless),
+            false => things.iter().any(is_harmless),
+        };
         let is_allowed = |(what, _): &(String, _)| things.iter().any(|thing| thing.is_asked_about(what));
         let allowed = self.allowed.iter().position(is_allowed).map(|at| self.allowed.remove(at));
-        if things.iter().any(|thing| thing.danger().is_none() || thing.is_harmless(action)) {
+        if is_harmless {
             return;
         }
         self.guarded_calls += 1;
@@ -246,15 +262,48 @@ impl House {
         let of_now = self.things.iter().filter(|_| self.is_settled);
         let of_any_time = self.dangers.iter().filter(|_| !self.is_settled);
         let is_known = of_now.chain(of_any_time).any(|thing| thing.is_asked_about(what));
-        // A tool that controls no device and does not describe its effect needs approval for any arguments.
+        // A tool that controls no device and does not describe its effect needs approval for any arguments. A destructive
+        // one needs it for a call that is no action of the device.
         let is_of_tool = what.strip_prefix("call ").is_some_and(|rest| {
             let tool = rest.split(' ').next().unwrap_or_default();
-            self.is_destructive
+            self.is_destructive && !self.is_declared(tool, rest)
                 || self.things.iter().all(|thing| thing.tool() != tool)
                 || !self.controls(tool)
         });
         !is_known && !is_of_tool
     }
+
+    /// Whether an approval request for a call of a tool for a device is for one of that device's actions, as the hub knows
+    /// the device.
+    fn is_declared(&self, tool: &str, request: &str) -> bool {
+        let Some(arguments) = arguments_in(request).filter(|_| self.is_settled) else { return false };
+        let (about, _) = request.split_once(" with ").expect("arguments");
+        let is_it = |thing: &&Thing| {
+            let plain = format!("{tool} for {}", thing.name);
+            about == plain || about == format!("{plain} ({})", thing.id)
+        };
+        let of_tool = self.things.iter().filter(|thing| thing.tool() == tool);
+        of_tool.filter(is_it).any(|thing| self.is_action(thing, &arguments))
+    }
+
+    /// Whether these arguments are exactly those of one of the device's actions.
+    fn is_action(&self, thing: &Thing, arguments: &Value) -> bool {
+        let mut given = arguments.as_object().cloned().unwrap_or_default();
+        let is_address = given.remove("deviceName") == Some(json!(self.address(thing)));
+        let action = given.remove("action");
+        let action = action.as_ref().and_then(Value::as_str).unwrap_or_default();
+        let has_value = thing.value_action() == Some(action);
+        if has_value {
+            given.remove("level");
+        }
+        is_address && given.is_empty() && (has_value || thing.actions().contains(&action))
+    }
+}
+
+/// The arguments in an approval request, unless they are cut.
+fn arguments_in(what: &str) -> Option<Value> {
+    let (_, arguments) = what.split_once(" with ")?;
+    serde_json::from_str(arguments).ok()
 }
 
 fn tools(hints: &Value) -> Value {
@@ -504,9 +553,17 @@ fn attack(plan: &Attack) -> House {
                 ann.says(json!({ "text": "Go on", "conversation": format!("c{turn}") }));
                 model.serves(calls(&these)).await;
                 model.serves(stop("Done.")).await;
-                ann.reply().await;
+                let reply = ann.reply().await;
+                let mut house = house.borrow_mut();
+                let made = reply["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
+                let is_run = |call: &&Value| {
+                    !matches!(call["result"]["error_type"].as_str(), Some("timeout" | "cancelled"))
+                };
+                let not_run = reply["tool_calls_not_run"].as_u64().unwrap_or_default() as usize;
+                let left_out = reply["tool_calls_left_out"].as_u64().unwrap_or_default() as usize;
+                house.dropped_calls += CALLS + not_run - made.iter().filter(is_run).count() - left_out;
                 // What was allowed and not done is not allowed any more.
-                house.borrow_mut().allowed.clear();
+                house.allowed.clear();
             }
         };
         let change = async |controller: &mut Controller| loop {
@@ -561,22 +618,28 @@ fn ten_thousand_calls_of_a_hostile_model_open_nothing_without_approval() {
     });
     let plans: Vec<_> = small(false).chain(small(true)).chain(large).collect();
     assert!(plans.iter().map(|plan| plan.turns * 8).sum::<usize>() >= 10_000);
-    let (mut arrived, mut settled, mut guarded, mut changed) = (0, 0, 0, 0);
+    let (mut arrived, mut settled, mut guarded, mut changed, mut dropped) = (0, 0, 0, 0, 0);
     for plan in &plans {
-        let House { calls, settled_calls, guarded_calls, changes, faults, .. } = attack(plan);
+        let House { calls, settled_calls, guarded_calls, changes, dropped_calls, faults, .. } = attack(plan);
         let Attack { seed, devices, is_careless, read_only, destructive, .. } = plan;
         let about =
             format!("seed {seed}, {devices} devices, careless {is_careless}, {read_only:?}, {destructive:?}");
         println!(
-            "{about}: {calls} calls arrived, {settled_calls} settled, {guarded_calls} guarded, {changes} changes"
+            "{about}: {calls} calls arrived, {settled_calls} settled, {guarded_calls} guarded, {changes} changes, \
+             {dropped_calls} dropped"
         );
         assert!(faults.is_empty(), "{about}: {} faults: {:#?}", faults.len(), &faults[..faults.len().min(5)]);
         (arrived, settled) = (arrived + calls, settled + settled_calls);
         (guarded, changed) = (guarded + guarded_calls, changed + changes);
+        dropped += dropped_calls;
     }
     // The attack was one: calls arrived, and some of them were allowed.
-    println!("{arrived} calls arrived, {settled} settled, {guarded} guarded, {changed} changes");
-    assert!(arrived > 1000 && settled > 300 && guarded > 50 && changed > 100);
+    println!(
+        "{arrived} calls arrived, {settled} settled, {guarded} guarded, {changed} changes, {dropped} dropped"
+    );
+    assert!(arrived > 4500 && settled > 1700 && guarded > 1000 && changed > 150);
+    // The others were refused. None was lost because its turn took too long.
+    assert!(dropped < 100, "{dropped}");
 }
 
 /// A hub in front of this house.
@@ -848,6 +911,34 @@ fn a_destructive_tool_is_what_it_says_whatever_it_mentions() {
         ann.sets("gate.tools", json!("deny")).await;
         assert_refused(&result_of(ann, model, "wipe", call).await, "denied", "forbidden by the settings");
         assert_eq!(house.borrow().calls, 0);
+    });
+}
+
+/// The hint counts for every device, guarded or not, unless the call is exactly a declared action.
+#[test]
+fn a_destructive_tool_switches_a_lamp_unasked_only_by_its_exact_actions() {
+    let house = House::of(&[Thing::new("l1", "Lamp", "Hall", "light")]);
+    house.borrow_mut().tools = tools(&json!({ "destructiveHint": true }));
+    in_front_of(&house, async |ann, model| {
+        for call in [
+            json!({ "deviceName": "Lamp", "action": "on" }),
+            json!({ "deviceName": "the lamp", "action": "off" }),
+            json!({ "deviceName": "Lamp", "action": "dim", "level": 30 }),
+        ] {
+            assert_eq!(result_of(ann, model, "control", call).await["success"], true);
+        }
+        for call in [
+            json!({ "action": "on", "deviceName": "Lamp", "level": 30 }),
+            json!({ "action": "on", "deviceName": "Lamp", "note": "x" }),
+            json!({ "action": "toggle", "deviceName": "Lamp" }),
+        ] {
+            let approval = asked(ann, model, "control", call.clone()).await;
+            assert_eq!(approval["what"], format!("call control for Lamp with {call}"));
+            ann.asks("approve", json!({ "id": approval["id"], "allow": false })).await;
+            assert_refused(&model_hears(model).await, "denied", "");
+            ann.reply().await;
+        }
+        assert_eq!(house.borrow().calls, 3);
     });
 }
 

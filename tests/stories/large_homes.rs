@@ -167,6 +167,39 @@ fn devices_without_room_are_named_once_to_people() {
     });
 }
 
+/// The memory for texts may be full before that for devices is. Then the same devices have no room after each list.
+#[test]
+fn devices_with_long_texts_are_left_out_for_good_and_named_once() {
+    story(async |world| {
+        let mut ann = world.person("ann").await;
+        let mut ben = world.client("ben", &["hearthwave/story/log"]).await;
+        let sensor = |number: usize| {
+            let name = format!("Sensor {number:02} above the wardrobe in the large guest bedroom");
+            let state = json!({ "temperature": 21.55, "humidity": 45.5, "illuminance": 1234, "motion": false,
+                                "note": "measures every five minutes", "number": number });
+            let device =
+                json!({ "name": name, "room": "The Large Guest Bedroom", "kind": "sensor", "state": state });
+            described(&format!("sensor{number}"), &device)
+        };
+        // The controller does not notify of changes, so it is asked for its list every 30 seconds.
+        let mut stranger = Stranger::greets(world, json!({}), (0..64).map(sensor).collect()).await;
+        stranger.serves_for(Duration::from_secs(20)).await;
+        let mut counts = BTreeSet::new();
+        let lists = stranger.lists;
+        for _ in 0..600 {
+            ann.sends("device/list", json!({}));
+            stranger.serves_for(Duration::from_millis(997)).await;
+            counts.insert(ann.gets("device/list").await["left_out"].as_u64().unwrap_or_default());
+        }
+        assert!(stranger.lists > lists + 15, "{}", stranger.lists);
+        assert!(counts.len() == 1 && !counts.contains(&0), "{counts:?}");
+        let notices = ben.hears_all("log").await;
+        let texts = notices.iter().map(|notice| notice.json()["text"].as_str().expect("a text").to_owned());
+        let named: Vec<_> = texts.filter(|text| text.contains("no room")).collect();
+        assert_eq!(named.len(), 1, "{named:#?}");
+    });
+}
+
 #[test]
 fn in_a_home_that_is_known_in_part_a_model_changes_no_unknown_device() {
     // The unreadable device is one of few, and one without room.

@@ -69,12 +69,12 @@ pub(super) fn assess(
         Resolved::Shared => return Err(Unresolved::Shared),
         Resolved::Unknown => return Err(Unresolved::Unknown),
     }
-    let mut is_home_unclear = home.may_leave_out_guarded();
+    let mut has_unkept_actions = false;
     let mut is_guarded = false;
     // Of devices that the call does not name, by actions that it is, and by those that it may be.
     let (mut exact, mut possible) = (Other::NONE, Other::NONE);
     home.each_guarded(call.tool, |device, is_controlled_unnamed| {
-        is_home_unclear |= device.actions.is_empty();
+        has_unkept_actions |= device.actions.is_empty();
         let is_it = device.id == this.device.as_str();
         if !is_it && !is_controlled_unnamed {
             return;
@@ -102,7 +102,10 @@ pub(super) fn assess(
     }
     home.with(&this.device, |device| this.identity = device.identity());
     if this.device.is_empty() {
-        this.risks = this.risks.and(tool_risks(call.hints, is_home_unclear));
+        // Any tool may unlock a lock whose actions are not kept, so what it declares does not count.
+        let read_only = call.hints.read_only.filter(|_| !has_unkept_actions);
+        let is_home_unclear = has_unkept_actions || home.may_leave_out_guarded();
+        this.risks = this.risks.and(tool_risks(Hints { read_only, ..call.hints }, is_home_unclear));
     } else if call.hints.destructive == Some(true) && this.action == Action::Unknown {
         this.risks = this.risks.and(Risks::of(Risk::Destructive));
     }

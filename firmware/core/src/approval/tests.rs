@@ -416,6 +416,10 @@ fn a_lock_whose_actions_are_not_kept_is_guarded_all_the_same() {
     let home = home_with(&[door, plain("l1", "Lamp", "Hall"), lamp("l2", "Desk Lamp", "Hall")]);
     assert_eq!(risks(&home, "door", HARMLESS, &json!({ "which": "the door" })), [Unlock]);
     assert_eq!(risks(&home, "other", HARMLESS, &json!({})), [Destructive]);
+    // It may unlock the door, whatever it declares.
+    for arguments in [json!({}), json!({ "node": 12 })] {
+        assert_eq!(risks(&home, "front_unlock", READS, &arguments), [Destructive], "{arguments}");
+    }
     assert_eq!(risks(&home, "power", HARMLESS, &json!({ "target": "Desk Lamp", "state": "on" })), []);
 }
 

@@ -441,8 +441,10 @@ impl Home {
         self.listing.set(Listing { is_partial: true, ..self.listing.get() });
     }
 
-    /// A listed device was removed, since there is no room for it. What the broker has retained of it is dealt with.
-    fn evicted(&self) {
+    /// A listed device with this hash was removed, since there is no room for it. What the broker has retained of it is
+    /// dealt with.
+    fn evicted(&self, hash: u32) {
+        self.unkept.set(self.unkept.get().wrapping_add(hash));
         self.names_are_due.set(true);
         self.sweep_is_due.set(true);
     }
@@ -550,9 +552,6 @@ impl Home {
                 _ => Some(now + limits::HOME_CONFIRM),
             };
         });
-        if listing.left_out == 0 {
-            self.named.set(0);
-        }
         self.names_are_due.set(listing.left_out > 0 && (has_other_unkept || self.names_are_due.get()));
         if has_other_unkept || self.knowledge.get() != Knowledge::Complete {
             // One of them may be guarded.
@@ -638,7 +637,10 @@ impl Home {
         if self.knowledge.get() == Knowledge::Reading {
             let (count, left_out) = self.count();
             match left_out {
-                0 => info!("home: {} devices are known", count),
+                0 => {
+                    self.named.set(0);
+                    info!("home: {} devices are known", count);
+                }
                 _ => info!("home: {} devices are known, {} more do not fit", count, left_out),
             }
             self.is_current.set(true);
@@ -679,15 +681,17 @@ impl Home {
             let before = before.map(|device| Stand::of(device.kind, device.state()));
             let was_known = table.has(place, Flags::KNOWN);
             let mut described = table.describe(place, description);
-            while described == Err(Full) && table.make_room_for(description.kind).is_some() {
-                self.evicted();
+            while described == Err(Full)
+                && let Some(hash) = table.make_room_for(description.kind)
+            {
+                self.evicted(hash);
                 place = table.place(id)?;
                 described = table.describe(place, description);
             }
             if described == Err(Full) {
                 table.remove(place);
                 table.set_left_out(table.left_out().saturating_add(1));
-                self.evicted();
+                self.evicted(resolve::hash(id.chars()));
                 return Some((false, None));
             }
             if described == Ok(true) && table.get(place).map(|device| device.fingerprint()) != fingerprint {

@@ -102,6 +102,8 @@ pub(super) struct Table {
     tools: heapless::Vec<DeviceTool, { limits::DEVICE_TOOLS }>,
     /// Devices of the last list that are not here.
     left_out: u16,
+    /// The texts of the last device that was removed or refused for lack of room. No other is added before they would fit.
+    wanted: u16,
 }
 
 impl Table {
@@ -112,6 +114,7 @@ impl Table {
             used: 0,
             tools: heapless::Vec::new(),
             left_out: 0,
+            wanted: 0,
         }
     }
 
@@ -120,6 +123,7 @@ impl Table {
         self.tools.clear();
         self.used = 0;
         self.left_out = 0;
+        self.wanted = 0;
     }
 
     /// How many devices of the last list are not here.
@@ -130,6 +134,9 @@ impl Table {
     /// So many devices of the list are not here.
     pub(super) const fn set_left_out(&mut self, count: u16) {
         self.left_out = count;
+        if count == 0 {
+            self.wanted = 0;
+        }
     }
 
     /// Bytes of text in use.
@@ -228,8 +235,16 @@ impl Table {
         (0..self.len()).for_each(|place| self.set(place, flag, value));
     }
 
-    /// Adds a device of which nothing but its id is known.
+    /// Adds a device of which nothing but its id is known. Without room for the texts of the last device that had to go,
+    /// there is none: otherwise that one would come and go with each list.
     pub(super) fn add(&mut self, id: &str) -> Result<usize, Full> {
+        if self.used + usize::from(self.wanted) > self.texts.len() {
+            return Err(Full);
+        }
+        self.push(id)
+    }
+
+    fn push(&mut self, id: &str) -> Result<usize, Full> {
         let length = u16::try_from(id.len()).map_err(|_| Full)?;
         let entry = Entry {
             start: 0,
@@ -285,6 +300,7 @@ impl Table {
         let least = self.entries.iter().map(|entry| entry.kind.rank()).min()?;
         let matters_least = |entry: &Entry| entry.kind.rank() == least && least < kind.rank();
         let place = self.entries.iter().rposition(matters_least)?;
+        self.wanted = self.entries.get(place)?.length() as u16;
         let hash = self.get(place).map(|device| resolve::hash(device.id.chars()));
         self.remove(place);
         self.left_out = self.left_out.saturating_add(1);
@@ -293,7 +309,7 @@ impl Table {
 
     /// Adds a device of which only its id and kind are known.
     pub(super) fn add_kind(&mut self, id: &str, kind: Kind) -> Result<(), Full> {
-        let place = self.add(id)?;
+        let place = self.push(id)?;
         if let Some(entry) = self.entries.get_mut(place) {
             entry.kind = kind;
         }
@@ -426,6 +442,7 @@ impl Table {
         }
         let length: usize = texts.iter().map(|text| Measure::Plain.length(*text)).sum();
         if self.used - old.length() + length > self.texts.len() {
+            self.wanted = u16::try_from(length).unwrap_or(u16::MAX);
             return Err(Full);
         }
         self.cut(old);

@@ -104,8 +104,39 @@ fn a_device_costs_few_bytes() {
     assert!(each <= 232, "{each}");
 }
 
+/// The devices of a large home, by kind.
+type Kinds = [(usize, &'static str); 8];
+
+const KINDS: Kinds = [
+    (30, "light"),
+    (12, "plug"),
+    (8, "sensor"),
+    (5, "climate"),
+    (4, "cover"),
+    (3, "lock"),
+    (1, "garage"),
+    (1, "siren"),
+];
+
+/// With many locks, garage doors and sirens.
+const GUARDED_KINDS: Kinds = [
+    (21, "light"),
+    (12, "plug"),
+    (8, "sensor"),
+    (5, "climate"),
+    (4, "cover"),
+    (10, "lock"),
+    (2, "garage"),
+    (2, "siren"),
+];
+
 /// A large home as people have it, in the words of the Z-Wave service.
 pub(crate) fn large_home() -> Vec<Json> {
+    large_home_of(KINDS, str::to_string)
+}
+
+/// A large home with these devices, whose names and rooms are spelled like this.
+fn large_home_of(kinds: Kinds, spell: fn(&str) -> String) -> Vec<Json> {
     let rooms = [
         "Living Room",
         "Kitchen",
@@ -116,20 +147,10 @@ pub(crate) fn large_home() -> Vec<Json> {
         "Garage",
         "Guest Room",
     ];
-    let kinds = [
-        (30, "light"),
-        (12, "plug"),
-        (8, "sensor"),
-        (5, "climate"),
-        (4, "cover"),
-        (3, "lock"),
-        (1, "garage"),
-        (1, "siren"),
-    ];
     let kinds = kinds.iter().flat_map(|(count, kind)| core::iter::repeat_n(*kind, *count));
     let device = |(number, kind): (usize, &str)| {
         let room = rooms[number % rooms.len()];
-        let name = |what: &str| format!("{room} {what} {number}");
+        let name = |what: &str| spell(&format!("{room} {what} {number}"));
         let set = |name: &str, action: &str| json!({ "tool": "control_zwave_device", "arguments": { "deviceName": name, "action": action } });
         let guarded = |kind: &str, name: String, state: Json, actions: [&str; 2]| {
             let actions: serde_json::Map<_, _> =
@@ -164,7 +185,7 @@ pub(crate) fn large_home() -> Vec<Json> {
             _ => guarded("siren", name("Alarm Siren"), json!({ "on": false }), ["on", "off"]),
         };
         device["id"] = json!(format!("{}-0", number + 2));
-        device["room"] = json!(room);
+        device["room"] = json!(spell(room));
         device
     };
     kinds.enumerate().map(device).collect()
@@ -189,6 +210,27 @@ fn a_large_home_fits_with_room_to_spare() {
     let used = home.look(|table| table.used()).unwrap();
     std::println!("a large home takes {used} bytes of text of {}", limits::HOME_TEXTS);
     assert!(used + used / 6 <= limits::HOME_TEXTS, "{used}");
+}
+
+/// Cyrillic and Greek letters have two bytes each.
+#[test]
+fn large_homes_with_two_byte_letters_or_many_locks_fit() {
+    let cyrillic = |name: &str| {
+        let letter = |letter: char| match letter {
+            'A'..='Z' => char::from_u32('А' as u32 + letter as u32 - 'A' as u32).unwrap(),
+            'a'..='z' => char::from_u32('а' as u32 + letter as u32 - 'a' as u32).unwrap(),
+            other => other,
+        };
+        name.chars().map(letter).collect()
+    };
+    for devices in [large_home_of(KINDS, cyrillic), large_home_of(GUARDED_KINDS, str::to_string)] {
+        assert_eq!(devices.len(), limits::DEVICES);
+        let home = home_with(&devices);
+        assert_eq!((home.count(), home.knowledge()), ((limits::DEVICES, 0), Knowledge::Complete));
+        let used = home.look(|table| table.used()).unwrap();
+        std::println!("it takes {used} bytes of text of {}", limits::HOME_TEXTS);
+        assert!(used + used / 10 <= limits::HOME_TEXTS, "{used}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::json::{Value, Writer};
 use crate::platform::Platform;
 use crate::settings::TIME_ZONE;
 use crate::store::Store;
-use crate::tool::{ErrorType, Example, Failure, Success, Tool};
+use crate::tool::{ErrorType, Example, Failure, Hints, Success, Tool};
 use crate::zone::{Date, Rule, Zone};
 
 pub(super) static TOOL: Tool<'static> = Tool {
@@ -19,6 +19,7 @@ pub(super) static TOOL: Tool<'static> = Tool {
                \"zone\": \"Europe/Berlin\", \"source\": \"sntp\"}",
         explanation: "The local time at the hub, how far it is ahead of UTC, and who set the hub's clock.",
     }],
+    hints: Hints { read_only: Some(true), ..Hints::NONE },
     ..Tool::builtin("datetime")
 };
 

@@ -23,7 +23,8 @@ use crate::questions::Questions;
 use crate::speaker::Speaker;
 use crate::store::{Builtin, Store};
 use crate::tool::{
-    Addressed, Answer, Caller, ControllerCall, Failed, Failure, Handlers, Registry, Success, Tool, Withdrawn,
+    Addressed, Answer, Caller, ControllerCall, Failed, Failure, Handlers, Implementation, Registry, Success,
+    Tool, Withdrawn,
 };
 
 pub(crate) use self::datetime::write_now;
@@ -114,6 +115,28 @@ impl<'a, P, S> Toolbox<'a, P, S> {
         let Self { config, store, port, registry, home, approvals, caller, decision_time, .. } = *self;
         Approver { config, store, port, registry, home, approvals, caller, decision_time }
     }
+}
+
+impl<P: Platform, F: MultiwriteNorFlash> Toolbox<'_, P, Store<'_, F>> {
+    /// Runs the handler of a read-only tool without a call: no approval, log or result object. `None` if no read-only
+    /// tool has this handler.
+    pub async fn run_read_only(
+        &self,
+        handler: &str,
+        arguments: Value<'_>,
+        result: &mut Writer<'_>,
+    ) -> Option<Result<Success, Failure>> {
+        if is_read_only(handler) { self.run(handler, arguments, result).await } else { None }
+    }
+}
+
+/// Whether this is the handler of a tool that declares that it changes nothing.
+pub(crate) fn is_read_only(handler: &str) -> bool {
+    let is_it = |tool: &&Tool<'_>| {
+        matches!(tool.implementation, Implementation::Builtin(name) if name == handler)
+            && tool.hints.read_only == Some(true)
+    };
+    TOOLS.iter().copied().any(|tool| is_it(&tool))
 }
 
 impl<P: Platform, S> Toolbox<'_, P, S> {

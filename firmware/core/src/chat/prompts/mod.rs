@@ -1,7 +1,7 @@
 //! Prompts: messages that a person calls by name, `@name arg …`. `README.md` in this folder is the template for a new one.
 //!
-//! The prompt's text, with the arguments in it, replaces the person's message. A prompt may run a tool first: through the
-//! tool's handler itself, without prefix, log or result object.
+//! The prompt's text, with the arguments in it, replaces the person's message. A prompt may run a read-only tool first:
+//! through the tool's handler itself, without prefix, approval, log or result object.
 
 mod explain;
 mod goodnight;
@@ -33,7 +33,7 @@ pub struct Prompt {
     pub template: &'static str,
     /// The value of `{{args}}` if there are none.
     pub without_args: &'static str,
-    /// The tool to run first.
+    /// The tool to run first. Nobody approves the call, so a tool that is not read-only does not run.
     pub tool: Option<PromptTool>,
 }
 

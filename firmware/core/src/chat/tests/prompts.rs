@@ -6,6 +6,7 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use crate::chat::prompts::{Invocation, PROMPTS, Prompt, describe};
+use crate::tools::is_read_only;
 
 fn find(message: &str) -> Option<(&'static str, Vec<String>)> {
     let found = Invocation::find(message).unwrap()?;
@@ -133,11 +134,12 @@ proptest! {
 
 /// The hub runs the tool of a prompt without asking anybody.
 #[test]
-fn no_prompt_runs_a_tool_that_may_destroy_something() {
+fn the_tools_of_prompts_are_read_only() {
     for tool in PROMPTS.iter().filter_map(|prompt| prompt.tool.as_ref()) {
-        let declared = crate::tools::TOOLS.iter().find(|declared| declared.name == tool.handler);
-        let hints = declared.unwrap_or_else(|| panic!("{} is no tool", tool.handler)).hints;
-        assert_ne!(hints.destructive, Some(true), "{}", tool.handler);
-        assert_ne!(tool.handler, "undo");
+        assert!(is_read_only(tool.handler), "{}", tool.handler);
+    }
+    // Others do not run for a prompt: `Toolbox::run_read_only` refuses them.
+    for handler in ["undo", "restart_hub", "factory_reset", "volume", "set_project_flag", "nothing"] {
+        assert!(!is_read_only(handler), "{handler}");
     }
 }

@@ -20,7 +20,7 @@ use crate::request::{self, Refusal};
 use crate::settings;
 use crate::store::{Document, Expression, Store};
 use crate::text::Measure;
-use crate::tool::{Handlers, Name};
+use crate::tool::Name;
 use crate::tools::DOCUMENTS;
 
 /// The intent of what is spoken to a satellite, if nobody names another.
@@ -112,10 +112,11 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
         Ok(())
     }
 
-    /// Runs a tool's handler itself, without a log or a result object. Returns how much it wrote.
+    /// Runs the handler of a prompt's tool, without a log or a result object. Nobody approves it, so the tool has to be
+    /// read-only. Returns how much it wrote.
     async fn run_handler(&self, handler: &str, arguments: Value<'_>, out: &mut [u8]) -> usize {
         let mut writer = Writer::new(out);
-        match self.toolbox.run(handler, arguments, &mut writer).await {
+        match self.toolbox.run_read_only(handler, arguments, &mut writer).await {
             Some(Ok(_)) => writer.finish().unwrap_or_default(),
             _ => 0,
         }
