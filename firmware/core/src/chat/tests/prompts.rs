@@ -6,6 +6,8 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use crate::chat::prompts::{Invocation, PROMPTS, Prompt, describe};
+use crate::json::Value;
+use crate::schema::{self, Unknown};
 
 fn find(message: &str) -> Option<(&'static str, Vec<String>)> {
     let found = Invocation::find(message).unwrap()?;
@@ -136,8 +138,11 @@ proptest! {
 fn no_prompt_runs_a_tool_that_may_destroy_something() {
     for tool in PROMPTS.iter().filter_map(|prompt| prompt.tool.as_ref()) {
         let declared = crate::tools::TOOLS.iter().find(|declared| declared.name == tool.handler);
-        let hints = declared.unwrap_or_else(|| panic!("{} is no tool", tool.handler)).hints;
-        assert_ne!(hints.destructive, Some(true), "{}", tool.handler);
+        let declared = declared.unwrap_or_else(|| panic!("{} is no tool", tool.handler));
+        assert_ne!(declared.hints.destructive, Some(true), "{}", tool.handler);
+        // Without a call, nothing else checks the arguments.
+        let schema = Value::parse(declared.schema.as_bytes()).unwrap();
+        assert!(schema::validate(schema, tool.arguments(), Unknown::Forbid).is_ok(), "{}", tool.handler);
         assert_ne!(tool.handler, "undo");
     }
 }
