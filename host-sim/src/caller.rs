@@ -158,9 +158,11 @@ pub async fn wait_for_controller(
     patience: Duration,
     is_starting: impl Fn() -> bool,
 ) -> Result<ControllerState, NoAnswer> {
+    let mut is_online = false;
     let waited = connected(network, settings, patience, async |connection, _| {
         subscribe(connection, &[&topic(settings, "availability")]).await?;
         receive(connection, |message| message.payload() == b"online").await?;
+        is_online = true;
         // Only now: before, it may be what the hub said in a former run.
         subscribe(connection, &[&topic(settings, "info")]).await?;
         let mut is_degraded = false;
@@ -180,7 +182,8 @@ pub async fn wait_for_controller(
             }
         }
     });
-    waited.await.or_else(|why| if is_starting() { Ok(ControllerState::Starting) } else { Err(why) })
+    let waited = waited.await;
+    waited.or_else(|why| if is_online && is_starting() { Ok(ControllerState::Starting) } else { Err(why) })
 }
 
 /// Calls `see` with every payload that the hub of `settings` publishes on `name`, also after a broken connection.

@@ -321,7 +321,6 @@ fn slow_controller(seconds: u32, program: &str) -> String {
     format!("exec:sleep {seconds}; exec {program}")
 }
 
-/// spec: gateway-37
 #[test]
 fn once_waits_while_the_controller_command_starts() {
     let link = slow_controller(12, &zwave());
@@ -371,12 +370,32 @@ fn colliding_call_waits_until_the_controllers_tools_are_known() {
 }
 
 #[test]
-fn colliding_call_fails_if_the_controller_never_gets_ready() {
+fn once_does_not_wait_for_the_controller_with_a_call_that_needs_none() {
+    for call in
+        [r#"hub_echo {"text":"own"}"#, r#"{"name":"hub_echo","arguments":{"text":"own"}}"#, "hub_volume"]
+    {
+        let begun = Instant::now();
+        let (output, stdout, stderr) = run(&["--llm", "none", "--link", "exec:sleep 20", "--once", call]);
+        assert_eq!((output.status.code(), &*stderr), (Some(0), ""), "{call}: {stdout}");
+        assert!(begun.elapsed() < Duration::from_secs(5), "{call}: {:?}", begun.elapsed());
+    }
+}
+
+#[test]
+fn a_line_at_the_prompt_gives_up_after_a_minute_and_once_waits_while_the_command_runs() {
+    let slow = slow_controller(66, env!("CARGO_BIN_EXE_zwave"));
+    let once =
+        std::thread::spawn(move || run(&["--llm", "none", "--link", &slow, "--once", r#"list_devices {}"#]));
     let begun = Instant::now();
-    let (output, stdout, stderr) = run(&["--llm", "none", "--link", "exec:sleep 300", "--once", "echo {}"]);
-    assert_eq!(output.status.code(), Some(1), "{stdout} {stderr}");
-    assert!(stdout.contains("'echo' may be one of them") && stdout.contains("unavailable"), "{stdout}");
+    let mut prompt = Prompt::start(&["--llm", "none", "--link", "exec:sleep 300"]);
+    let reply = prompt.ask("echo {}");
+    assert!(reply.contains("'echo' may be one of them") && reply.contains("unavailable"), "{reply}");
     assert!((55..80).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+    prompt.quit();
+    let (output, stdout, stderr) = once.join().expect("it runs");
+    assert_eq!(output.status.code(), Some(0), "{stdout} {stderr}");
+    assert!(stdout.contains("Hall Light"), "{stdout}");
+    assert!(stderr.contains("65 s)"), "{stderr}");
 }
 
 #[test]

@@ -546,6 +546,37 @@ fn a_tool_with_a_dot_in_its_name_can_be_called_by_people_and_by_models() {
     });
 }
 
+/// People copy names from `tool/list`, which shows them in the formats of providers without dots.
+#[test]
+fn lists_of_allowed_tools_take_a_dotted_name_as_models_see_it() {
+    story(async |world| {
+        let mut controller = world.controller();
+        let mut ann = world.person("ann").await;
+        let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" }, "annotations": { "readOnlyHint": true } });
+        let tools = ["files.read", "files.list", "mail_send"].map(tool);
+        controller.greets_with(json!(tools)).await;
+        ann.sees_link("ready").await;
+        for (allowed, seen) in [("files_read", "files.read"), ("files.list", "files.list")] {
+            let list = ann.asks("tool/list", json!({ "allowed": [allowed] })).await;
+            let names: Vec<_> =
+                list["tools"].as_array().expect("tools").iter().map(|tool| tool["name"].clone()).collect();
+            assert_eq!(names, [seen], "{allowed}");
+        }
+        // A dot in the list is a dot in the name.
+        let list = ann.asks("tool/list", json!({ "allowed": ["mail.send"] })).await;
+        assert_eq!(list["tools"], json!([]), "{list}");
+        let tools = json!({ "enabled": true, "allowed_tools": ["files_read", "mail.send"] });
+        ann.sets_rule(json!({ "name": "few", "tools": tools })).await;
+        let mut model = world.model().await;
+        ann.says(json!({ "text": "Go", "rule": "few" }));
+        let question = model.serves(calls(&[("files_read", json!({}))])).await.json();
+        assert_eq!((count(&question["tools"]), &question["tools"][0]["name"]), (1, &json!("files_read")));
+        assert_eq!(controller.serves("done").await["params"]["name"], "files.read");
+        model.serves(stop("Done.")).await;
+        assert_eq!(ann.reply().await["content"], "Done.");
+    });
+}
+
 #[test]
 fn a_definition_that_does_not_fit_into_a_reply_is_listed_in_short() {
     story(async |world| {

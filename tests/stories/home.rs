@@ -228,6 +228,7 @@ fn the_status_of_the_home_is_told_without_asking_it() {
 fn the_last_change_is_undone_unless_it_changed_since() {
     at_home(async |_, home, ann| {
         assert_refused(&ann.uses("undo", json!({})).await, "execution_error", "nothing to undo");
+        let mut done = 0;
         for (device, action, value, before) in [
             ("Kitchen Light", "on", Value::Null, "off"),
             ("Hall Light", "level", json!(80), "on at level 30"),
@@ -248,6 +249,8 @@ fn the_last_change_is_undone_unless_it_changed_since() {
                 (&json!(true), &json!(device)),
                 "{reply}"
             );
+            done += 1;
+            assert_logged_times(done, "TRACE Tool undo completed successfully");
             assert!(stands().starts_with(before), "{device} {}", stands());
             sleep(Duration::from_secs(2)).await;
         }
@@ -917,6 +920,106 @@ fn twin_that_is(id: &str, room: &str, is_on: bool) -> Value {
         id,
         &json!({ "name": "Lamp", "room": room, "kind": "light", "state": state, "actions": actions }),
     )
+}
+
+/// Errors have little room for lists. Whoever reads them has to see that there are more values than those listed.
+#[test]
+fn lists_of_actions_values_and_names_that_do_not_fit_end_in_a_mark() {
+    /// The listed names, which must be whole, without the mark at the end.
+    fn listed<'e>(error: &'e Value, before: &str, after: &str) -> Vec<&'e str> {
+        let text = error.as_str().expect("a text");
+        let list = text.strip_prefix(before).and_then(|text| text.strip_suffix(after)).expect(text);
+        list.strip_suffix(", …").expect(text).split(", ").collect()
+    }
+    const MODES: [&str; 16] = [
+        "off",
+        "heat",
+        "cool",
+        "auto",
+        "auxiliary",
+        "resume",
+        "fan",
+        "furnace",
+        "dry",
+        "moist",
+        "auto changeover",
+        "energy heat",
+        "energy cool",
+        "away",
+        "full power",
+        "manufacturer specific",
+    ];
+    story(async |world| {
+        let mut ann = world.person("ann").await;
+        let mut model = world.model().await;
+        let action = |name: &str, action: &str| json!({ "tool": "control_zwave_device", "arguments": { "deviceName": name, "action": action } });
+        let mut mode = action("Stove", "on");
+        mode["value"] = json!({ "argument": "mode", "type": "string", "enum": MODES });
+        let mut actions = json!({ "mode": mode });
+        for number in 0..5 {
+            actions[format!("a_long_name_of_a_preset_{number}")] = action("Stove", "on");
+        }
+        let stove = json!({ "name": "Stove", "kind": "climate", "state": {}, "actions": actions });
+        let mut devices = vec![described("1-0", &stove)];
+        let lamps = (0..8).map(|number| format!("Lamp {number}"));
+        let shutters = ["Kitchen", "Living Room", "Dining Room", "Bathroom"];
+        let shutters = shutters.map(|room| format!("Shutter above the window of the {room}"));
+        let mut names = Vec::new();
+        for (number, name) in lamps.chain(shutters).enumerate() {
+            let device = json!({ "name": name, "kind": "light", "state": {}, "actions": { "on": action(&name, "on") } });
+            devices.push(described(&format!("{}-0", number + 2), &device));
+            names.push(name);
+        }
+        let mut stranger = Stranger::greets(world, offer(), devices).await;
+        stranger.serves_for(Duration::from_secs(5)).await;
+        for (action, value, before, all) in [
+            (
+                "mode",
+                json!("tepid"),
+                "'value' does not suit: must be one of: ",
+                MODES.map(str::to_owned).to_vec(),
+            ),
+            (
+                "preset_9",
+                Value::Null,
+                "'action' must be one of: ",
+                actions.as_object().expect("an object").keys().cloned().collect(),
+            ),
+        ] {
+            ann.sends("device/set", json!({ "device": "stove", "action": action, "value": value }));
+            stranger.serves_for(Duration::from_secs(1)).await;
+            let reply = ann.gets("device/set").await;
+            assert_refused(&reply, "invalid_parameters", "");
+            let listed = listed(&reply["error"], before, "");
+            assert!(
+                listed.len() > 2 && listed.iter().all(|value| all.iter().any(|it| it == value)),
+                "{reply}"
+            );
+        }
+        for (spoken, most) in [("lamp", 6), ("shutter", 2)] {
+            ann.sends("device/set", json!({ "device": spoken, "action": "on" }));
+            stranger.serves_for(Duration::from_secs(1)).await;
+            let reply = ann.gets("device/set").await;
+            assert_refused(&reply, "ambiguous", "");
+            let is_whole = |name: &&str| names.iter().any(|it| it == name);
+            let to_person = listed(&reply["error"], "'device' could be ", "; which one?");
+            assert!(to_person.len() == most && to_person.iter().all(is_whole), "{reply}");
+            // A model reads the same names.
+            ann.says(json!({ "text": "Do it" }));
+            let arguments = json!({ "deviceName": spoken, "action": "on" });
+            model.serves(calls(&[("control_zwave_device", arguments)])).await;
+            let question = model.serves(stop("Which one?")).await.json();
+            let messages = question["messages"].as_array().expect("messages");
+            let result = &messages.last().expect("the results")["content"][0]["content"];
+            let result: Value = serde_json::from_str(result.as_str().expect("a result")).expect("JSON");
+            assert_eq!(
+                listed(&result["error"], &format!("'{spoken}' could be "), "; nothing was sent"),
+                to_person
+            );
+            ann.reply().await;
+        }
+        assert_eq!(stranger.calls.len(), 0);
+    });
 }
 
 #[test]

@@ -27,7 +27,6 @@ async fn is_told_at_once_that_no_relay_runs(ann: &mut Client) {
     assert_eq!(reply["message"], "Sorry, I cannot reach my language model: no relay is running.");
 }
 
-/// spec: gateway-19
 #[test]
 fn people_hear_at_once_that_no_relay_runs() {
     story(async |world| {

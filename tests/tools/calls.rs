@@ -4,7 +4,9 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use serde_json::json;
+use hub_core::json::{Value as Text, Writer};
+use hub_core::tool::Handlers;
+use serde_json::{Value, json};
 use support::line::LineTap;
 use support::log::{assert_logged, assert_not_logged, log_text, log_to_memory, when_logged};
 use support::person::{assert_contains, assert_refused};
@@ -28,6 +30,28 @@ async fn a_call_that_succeeds() {
     let (reply, event) = bench.call(&[&SLOW], "slow", json!({})).await;
     assert_eq!((&reply["result"], &reply["execution_time_ms"]), (&json!("late"), &json!(1500)));
     assert_eq!(event.milliseconds, 1500);
+}
+
+/// A prompt runs a tool's handler with the arguments that its `PromptTool` declares.
+///
+/// spec: infra-36
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_runs_directly_takes_the_same_arguments_as_in_a_call() {
+    let bench = Bench::default();
+    let arguments = json!({ "device_name": "Lamp", "action": "on", "level": 7 });
+    let (reply, _) = bench.call(&[&SWITCH], "switch", arguments.clone()).await;
+    log_to_memory();
+    let text = arguments.to_string();
+    let mut buffer = [0; 64];
+    let mut writer = Writer::new(&mut buffer);
+    let parsed = Text::parse(text.as_bytes()).expect("JSON");
+    let outcome = Handlers::run(&bench, "record", parsed, &mut writer).await;
+    assert!(matches!(outcome, Some(Ok(_))));
+    let length = writer.finish().expect("it fits");
+    let result: Value = serde_json::from_slice(&buffer[..length]).expect("JSON");
+    assert_eq!(result, reply["result"], "the result without an object around it");
+    assert_eq!(*bench.calls.borrow(), [arguments.clone(), arguments]);
+    assert_eq!(log_text(), "");
 }
 
 /// spec: gateway-02, infra-17

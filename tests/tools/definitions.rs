@@ -71,6 +71,32 @@ fn every_declaration_is_complete() {
             "{}",
             tool.name
         );
+        explains_values(tool.name, &schema);
+    }
+}
+
+/// Descriptions state the allowed values: some providers hide all other keywords from their models.
+fn explains_values(tool: &str, schema: &Value) {
+    let Some(properties) = schema["properties"].as_object() else { return };
+    for (name, property) in properties {
+        let description = property["description"].as_str().expect("a description");
+        let words: Vec<_> = description.split(|c: char| c.is_whitespace() || ",;:()".contains(c)).collect();
+        let allowed = property["enum"].as_array().into_iter().flatten();
+        let bounds = ["const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
+        for value in allowed.chain(bounds.iter().filter_map(|keyword| property.get(keyword))) {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            assert!(
+                words.contains(&value.as_str()),
+                "{tool}: '{name}' does not explain {value}: {description}"
+            );
+        }
+        assert_eq!(
+            property.get("pattern"),
+            None,
+            "{tool}: this test cannot tell whether '{name}' explains it"
+        );
+        explains_values(tool, property);
+        explains_values(tool, &property["items"]);
     }
 }
 

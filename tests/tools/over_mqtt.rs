@@ -65,6 +65,24 @@ fn the_hubs_own_tools_get_their_arguments_as_they_are() {
         let mut owner = world.person("owner").await;
         let arguments = json!({ "device_name": "x", "new_parameter_name": { "a_b": 1 } });
         assert_eq!(owner.uses("echo", arguments.clone()).await["result"], json!({ "echo": arguments }));
+        // The question to the service has the arguments that the tool knows, under their names.
+        let mut service = world.client("service", &[&owner.topic("service/search/request")]).await;
+        owner.calls("search", json!({ "query": "sunset_in_oslo", "max_results": 1 }));
+        let question = service.hears("service/search/request").await;
+        assert_eq!(question.json(), json!({ "query": "sunset_in_oslo" }));
+        service.answers_with(&question, br#"{"results":["15:50"]}"#);
+        let reply = owner.result().await;
+        assert_eq!(
+            (&reply["tool_name"], &reply["result"]),
+            (&json!("search"), &json!({ "results": ["15:50"] }))
+        );
+        let reply = owner.uses("volume", json!({ "level": 40, "some_thing": true })).await;
+        assert_eq!(reply["result"], json!({ "level": 40 }));
+        let reply = owner.uses("datetime", json!({ "time_zone": "x" })).await;
+        assert_eq!(reply["tool_name"], "datetime");
+        for name in ["max_results", "some_thing", "time_zone"] {
+            assert_not_logged(&format!("{name} ->"));
+        }
     });
 }
 

@@ -120,6 +120,22 @@ pub fn shorten<const N: usize>(text: &dyn Display) -> String<N> {
     short
 }
 
+/// Appends a list of names, separated by `, `: as many as fit, and `…` if some do not.
+pub fn push_list<const N: usize>(list: &dyn Display, out: &mut String<N>) {
+    let start = out.len();
+    let room = N - start;
+    // `write_marked` writes at most `room` bytes.
+    let _ = Measure::Plain.write_marked(list, room, "…", out);
+    if Measure::Plain.length(list) > room
+        && let Some(written) = out.as_bytes().get(start..)
+        && let Some(end) = written.windows(2).rposition(|bytes| bytes == b", ")
+    {
+        // The last name may be cut. The mark fits where it was.
+        out.truncate(start + end + 2);
+        let _ = out.push('…');
+    }
+}
+
 /// A text that fits as it is, or else its beginning and a hash of all of it: long texts that begin alike stay apart. `N` is
 /// more than the nine bytes of the hash.
 pub fn abbreviate<const N: usize>(text: &dyn Display) -> String<N> {

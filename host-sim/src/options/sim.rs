@@ -40,7 +40,7 @@ Usage: cargo sim [OPTIONS]
                    127.0.0.1:1883, or at a free port if that is taken
   --link LINK      what is at the far end of the hub's serial line: sim, a simulated controller in this process (the
                    default); exec:COMMAND, a program that speaks MCP on stdin and stdout; tcp:HOST:PORT; or
-                   serial:PATH[@BAUD], a real port. --once waits up to 60 seconds for a COMMAND to start
+                   serial:PATH[@BAUD], a real port. --once waits while a COMMAND starts
   --console PORT   the hub's serial port of people, as on a board: pty, a pseudo terminal for programs like picocom or
                    tio, whose path is printed; or an address like 127.0.0.1:2323. Type help there
   --state FILE     where the hub keeps settings, flags and documents; created if missing, readable by you alone.

@@ -1,11 +1,13 @@
 //! Why a call is not made, in words.
 
+use core::fmt;
+
 use super::assess::assess;
 use super::risk::VerbForm;
 use super::summarise;
 use crate::home::{Found, Home, Knowledge};
 use crate::log::warn;
-use crate::text::one_line;
+use crate::text::{one_line, push_list};
 use crate::tool::{ControllerCall, ErrorType, Failure};
 
 /// For the model.
@@ -79,8 +81,7 @@ const RENAME: &str =
 /// The failure of a call whose device shares its address with another one.
 fn shared(home: &Home, call: &ControllerCall<'_>) -> Failure {
     let mut names = heapless::String::<{ crate::limits::CANDIDATES }>::new();
-    // A list that is too long is cut.
-    let _ = home.write_sharing(call.tool, call.arguments, &mut names);
+    push_list(&fmt::from_fn(|f| home.write_sharing(call.tool, call.arguments, f)), &mut names);
     let spoken = home.spoken_name(call.tool, call.arguments).unwrap_or_default();
     let spoken: heapless::String<{ crate::limits::DEVICE_NAME }> = one_line(&spoken);
     let with = if names.is_empty() { "" } else { ": " };
@@ -101,8 +102,7 @@ const NO_NAMES: &str = "Nothing was done. Ask the person which device they mean.
 fn unresolved(home: &Home, call: &ControllerCall<'_>, is_ambiguous: bool) -> Failure {
     let mut names = heapless::String::<{ crate::limits::CANDIDATES }>::new();
     let spoken = home.spoken_name(call.tool, call.arguments).unwrap_or_default();
-    // Names that do not fit are left out.
-    let _ = home.write_nearest(Some(call.tool), &spoken, &mut names);
+    push_list(&fmt::from_fn(|f| home.write_nearest(Some(call.tool), &spoken, f)), &mut names);
     let spoken: heapless::String<{ crate::limits::DEVICE_NAME }> = one_line(&spoken);
     let tool = call.tool;
     let failure = match (is_ambiguous, names.is_empty()) {

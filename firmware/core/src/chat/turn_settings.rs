@@ -9,7 +9,7 @@ use super::rule::{Rule, RuleTools};
 use crate::limits;
 use crate::log::warn;
 use crate::text::Fingerprint;
-use crate::tool::{Registry, Tool};
+use crate::tool::{Registry, Tool, model_name};
 
 /// The settings of a running turn. All zeros when new.
 #[derive(Clone, Debug)]
@@ -103,9 +103,14 @@ impl ToolAccess {
         (self.is_limited || !tool.on_request) && self.allows([name, tool.name])
     }
 
-    /// Whether the model may call the tool with these names, with prefix and without.
+    /// Whether the model may call the tool with these names, with prefix and without. A rule can name a tool as models see
+    /// it, too.
     pub fn allows(&self, names: [&str; 2]) -> bool {
-        self.enabled && (!self.is_limited || names.iter().any(|name| self.names.contains(&fingerprint(name))))
+        let is_named = |name: &str| self.names.contains(&fingerprint(name));
+        let is_allowed = |name: &&str| {
+            is_named(name) || name.contains('.') && model_name(name).is_some_and(|name| is_named(&name))
+        };
+        self.enabled && (!self.is_limited || names.iter().any(is_allowed))
     }
 }
 

@@ -772,6 +772,7 @@ impl Home {
 
     /// Writes the names of the devices that somebody may have meant by a name: those that match it equally well, or else those
     /// that are nearest to it, or all if there is no name. Only of the devices that this tool controls, if one is given.
+    /// After [`limits::NEAREST`] names it writes `…` for the others.
     pub fn write_nearest(&self, tool: Option<&str>, spoken: &str, out: &mut dyn fmt::Write) -> fmt::Result {
         let spoken = Spoken::new(spoken);
         let written = self.look(|table| {
@@ -788,10 +789,11 @@ impl Home {
                 Some(quality) => spoken.matches(device).or(spoken.begins(device)) == Some(quality),
                 None => nearest > 0 && spoken.nearness(device) == nearest,
             };
-            let mut separator = "";
-            for device in devices().filter(is_meant).take(limits::NEAREST) {
-                write!(out, "{separator}{}", self.distinct_name(&device))?;
-                separator = ", ";
+            for (at, device) in devices().filter(is_meant).enumerate() {
+                if at == limits::NEAREST {
+                    return out.write_str(", …");
+                }
+                write!(out, "{}{}", if at > 0 { ", " } else { "" }, self.distinct_name(&device))?;
             }
             Ok(())
         });

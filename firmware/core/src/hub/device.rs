@@ -1,6 +1,7 @@
 //! `request/device/…`: the devices, for people and their programs.
 
 use core::cell::Cell;
+use core::fmt;
 use core::pin::{Pin, pin};
 
 use embassy_time::Duration;
@@ -19,7 +20,7 @@ use crate::platform::Platform;
 use crate::request::{self, Refusal};
 use crate::schema::{self, Unknown};
 use crate::store::Store;
-use crate::text::{clip, one_line};
+use crate::text::{one_line, push_list, shorten};
 use crate::tool::{self, Caller, Name};
 use crate::tools::Toolbox;
 
@@ -111,8 +112,7 @@ pub(super) async fn set<P: Platform, F: MultiwriteNorFlash>(
         Found::None => return Err(unknown_device(home, &said)),
         Found::Several => {
             let mut names = String::new();
-            // What does not fit is left out.
-            let _ = home.write_nearest(None, &said, &mut names);
+            push_list(&fmt::from_fn(|f| home.write_nearest(None, &said, f)), &mut names);
             return Err(Refusal::SeveralDevices(names));
         }
     };
@@ -200,7 +200,7 @@ fn taken_for_guarded(
     }
     let Resolved::One { device: other, .. } = home.resolve(tool, arguments) else { return None };
     let names = |other: &Device<'_>| {
-        other.kind.is_guarded().then(|| clip(&format_args!("{0} ({id}), {0} ({1})", other.name, other.id)))
+        other.kind.is_guarded().then(|| shorten(&format_args!("{0} ({id}), {0} ({1})", other.name, other.id)))
     };
     home.with(&other, names).flatten()
 }
@@ -209,12 +209,11 @@ fn taken_for_guarded(
 #[inline(never)]
 fn unknown_device(home: &Home, said: &str) -> Refusal {
     let said: String<{ limits::UNKNOWN_REQUEST }> = one_line(&said);
-    let mut names = clip(&format_args!("'{said}'. The nearest names are: "));
+    let mut names = shorten(&format_args!("'{said}'. The nearest names are: "));
     let start = names.len();
-    // What does not fit is left out.
-    let _ = home.write_nearest(None, &said, &mut names);
+    push_list(&fmt::from_fn(|f| home.write_nearest(None, &said, f)), &mut names);
     if names.len() == start {
-        names = clip(&format_args!("'{said}'; device/list names them"));
+        names = shorten(&format_args!("'{said}'; device/list names them"));
     }
     Refusal::NoDevice(names)
 }
@@ -228,12 +227,14 @@ fn compose(
     scratch: &mut [u8],
 ) -> Result<ActionCall, Refusal> {
     let Some(action) = actions.get(wanted) else {
+        let list = fmt::from_fn(|f| {
+            actions
+                .members()
+                .enumerate()
+                .try_for_each(|(at, (name, _))| write!(f, "{}{name}", if at > 0 { ", " } else { "" }))
+        });
         let mut names = String::new();
-        for (name, _) in actions.members() {
-            let separator = if names.is_empty() { "" } else { ", " };
-            // What does not fit is left out.
-            let _ = core::fmt::write(&mut names, format_args!("{separator}{name}"));
-        }
+        push_list(&list, &mut names);
         return Err(Refusal::NoAction(names));
     };
     let tool = action.get("tool").and_then(|tool| tool.as_text()?.decode());
@@ -241,11 +242,15 @@ fn compose(
     let value = value.filter(|value| value.kind() != Kind::Null);
     let value = match (action.get("value"), value) {
         (None, None) => Value::NULL,
-        (Some(_), None) => return Err(Refusal::Value(clip(&"is missing: the action needs one"))),
-        (None, Some(_)) => return Err(Refusal::Value(clip(&"is not taken by this action"))),
+        (Some(_), None) => return Err(Refusal::Value(shorten(&"is missing: the action needs one"))),
+        (None, Some(_)) => return Err(Refusal::Value(shorten(&"is not taken by this action"))),
         (Some(schema), Some(value)) => {
             let fits = schema::validate(schema, value, Unknown::Ignore);
-            fits.map_err(|invalid| Refusal::Value(clip(&format_args!("does not suit: {invalid}"))))?;
+            fits.map_err(|invalid| {
+                let mut words = shorten(&"does not suit: ");
+                push_list(&invalid, &mut words);
+                Refusal::Value(words)
+            })?;
             value
         }
     };

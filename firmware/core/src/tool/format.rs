@@ -202,11 +202,13 @@ impl Format {
     }
 }
 
-/// Whether a list of names, if there is one, holds one of the tool's: final or undecorated.
+/// Whether a list of names, if there is one, holds one of the tool's: final, undecorated, or as models see one of the two.
 pub fn is_listed(list: Option<Value<'_>>, names: [&str; 2]) -> bool {
     list.is_none_or(|list| {
         let mut listed = list.items().filter_map(|item| item.as_text());
-        listed.any(|item| names.iter().any(|name| item == **name))
+        listed.any(|item| {
+            names.iter().any(|name| item == **name || item.chars().eq(name_for_models(name).map(char::from)))
+        })
     })
 }
 

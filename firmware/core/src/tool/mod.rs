@@ -31,6 +31,6 @@ pub use execute::{Addressed, ControllerCall, Execution, Failed, Handlers, Withdr
 pub use format::{Format, is_listed};
 pub use names::{TooMany, normalise};
 pub use outcome::{ErrorType, Failure, Success};
-pub use registry::{Discovered, Full, LeftOut, Listed, Name, Registry};
+pub use registry::{Discovered, Full, LeftOut, Listed, Name, Registry, model_name};
 pub use set::{ToolNames, ToolSet};
 pub use shortened::{Shortened, Summary};

@@ -52,9 +52,10 @@ impl Preference {
     }
 }
 
-/// FNV-1a, folded to 16 bits.
+/// FNV-1a of the name as models see it, folded to 16 bits.
 fn digest(name: impl Iterator<Item = char>) -> u16 {
-    let hash = name.fold(0x811C_9DC5, |sum: u32, letter| (sum ^ u32::from(letter)).wrapping_mul(0x0100_0193));
+    let seen = name.map(|letter| if letter == '.' { '_' } else { letter });
+    let hash = seen.fold(0x811C_9DC5, |sum: u32, letter| (sum ^ u32::from(letter)).wrapping_mul(0x0100_0193));
     (hash >> 16 ^ hash & 0xFFFF) as u16
 }
 
@@ -80,10 +81,13 @@ mod tests {
         assert_eq!(preference.rank("light_on"), 0);
         preference.set_patterns("light_on , scene_*,, *_status");
         preference.allow("get_map".chars());
+        preference.allow("files_read".chars());
         let ranks =
             ["light_on", "scene_x", "home_status", "get_map", "reboot"].map(|name| preference.rank(name));
         assert!(ranks.is_sorted_by(|one, next| one > next), "{ranks:?}");
         assert_eq!(ranks[3..], [ALLOWED, 0]);
+        // A rule may name a tool as models see it.
+        assert_eq!(preference.rank("files.read"), ALLOWED);
     }
 
     #[test]

@@ -483,11 +483,7 @@ impl Contents {
 
     /// The index of the tool that runs if a model calls this name.
     pub(super) fn index_for_models(&self, name: &str) -> Option<usize> {
-        let mut called = Name::new();
-        for letter in name_for_models(name) {
-            called.push(char::from(letter)).ok()?;
-        }
-        self.index(&called)
+        self.index(&model_name(name)?)
     }
 
     /// Calls `visit` with a tool and its final name.
@@ -525,4 +521,11 @@ pub(super) fn log_unknown_keywords(name: &str, schema: &str) {
 /// The name under which models see a tool. Their providers allow no dots.
 pub(super) fn name_for_models(name: &str) -> impl Iterator<Item = u8> {
     name.bytes().map(|byte| if byte == b'.' { b'_' } else { byte })
+}
+
+/// [`name_for_models`] as a text. `None` if it is too long for a name.
+pub fn model_name(name: &str) -> Option<Name> {
+    let mut seen = Name::new();
+    name_for_models(name).try_for_each(|byte| seen.push(char::from(byte))).ok()?;
+    Some(seen)
 }

@@ -7,7 +7,7 @@ use crate::tool::{Example, Failure, Success, Tool};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Greets somebody by name.\n\nAn example of a tool, which is there only when example tools are on.",
-    schema: r#"{"type":"object","properties":{"name":{"type":"string","minLength":1,"maxLength":40,"description":"Whom to greet"},"style":{"enum":["plain","warm"],"description":"How to greet; plain if left out"}},"required":["name"]}"#,
+    schema: r#"{"type":"object","properties":{"name":{"type":"string","minLength":1,"maxLength":40,"description":"Whom to greet"},"style":{"enum":["plain","warm"],"description":"How to greet: plain (if left out) or warm"}},"required":["name"]}"#,
     usage: "example_greeting({\"name\": \"...\", \"style\": \"plain\" or \"warm\"})",
     examples: &[Example {
         code: "example_greeting({\"name\": \"Ada\", \"style\": \"warm\"})  ->  {\"greeting\": \"Lovely to see you, Ada!\"}",

@@ -8,7 +8,7 @@ use crate::tool::{Example, Failure, Success, Tool};
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Tells or changes the speaker's volume.\n\nUse it when somebody wants the hub to speak louder, more \
                   quietly, or not at all. Without arguments it tells the volume and changes nothing.",
-    schema: r#"{"type":"object","properties":{"level":{"type":"integer","minimum":0,"maximum":100,"description":"The new volume in percent; 0 is silent"},"change":{"type":"integer","minimum":-100,"maximum":100,"description":"How much louder (or, below 0, more quiet) in percent points; ignored with level"}}}"#,
+    schema: r#"{"type":"object","properties":{"level":{"type":"integer","minimum":0,"maximum":100,"description":"The new volume in percent, 0 (silent) to 100"},"change":{"type":"integer","minimum":-100,"maximum":100,"description":"How much louder in percent points, -100 to 100 (below 0: more quiet); ignored with level"}}}"#,
     usage: "volume({}), volume({\"level\": 0 to 100}) or volume({\"change\": -100 to 100})",
     examples: &[
         Example { code: "volume({\"level\": 30})  ->  {\"level\": 30}", explanation: "Sets the volume to 30 percent." },

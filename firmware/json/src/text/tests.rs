@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::string::String;
 
-use super::{MARK, Measure, abbreviate};
+use super::{MARK, Measure, abbreviate, push_list};
 
 proptest! {
     #[test]
@@ -34,6 +34,27 @@ proptest! {
                 prop_assert!(takes(kept) + takes(next.encode_utf8(&mut [0; 4])) > room - MARK.len());
             }
         }
+    }
+}
+
+#[test]
+fn a_list_that_does_not_fit_ends_in_a_mark_after_its_last_whole_name() {
+    let pushed = |list: &str| {
+        let mut out = heapless::String::<16>::try_from("a, b: ").unwrap();
+        push_list(&list, &mut out);
+        out
+    };
+    for (list, expected) in [
+        ("", "a, b: "),
+        ("one, two, 3", "a, b: one, …"),
+        ("one, two", "a, b: one, two"),
+        ("12, 34, 56", "a, b: 12, 34, 56"),
+        ("12, 34, 567", "a, b: 12, …"),
+        ("one, ßßßß", "a, b: one, …"),
+        // A single name is cut.
+        ("very long name", "a, b: very lo…"),
+    ] {
+        assert_eq!(pushed(list), expected, "{list}");
     }
 }
 

@@ -14,7 +14,7 @@ use crate::prompt::tell;
 /// How long a line waits for the controller: the quick attempts, and the time for its list of tools.
 const PATIENCE: Duration = Duration::from_secs(25);
 
-/// The same while a command runs at the far end. `npx` and `uvx` may have to download it first.
+/// How long a line at the prompt waits while a command runs at the far end. `npx` and `uvx` may have to download it first.
 const START_PATIENCE: Duration = Duration::from_secs(60);
 
 /// The interval of the messages that the controller is still starting.
@@ -44,11 +44,18 @@ impl Controller {
     /// Waits until the controller is ready or missing, or the patience is over. If its state cannot be determined, it
     /// counts as missing.
     pub(crate) async fn wait(&self) -> ControllerState {
-        let patience = match self.link {
-            Spec::Exec(_) if self.is_late.get() => LATE_PATIENCE,
+        let patience = if self.is_late.get() { LATE_PATIENCE } else { self.patience() };
+        self.wait_for(patience).await
+    }
+
+    const fn patience(&self) -> Duration {
+        match self.link {
             Spec::Exec(_) => START_PATIENCE,
             _ => PATIENCE,
-        };
+        }
+    }
+
+    async fn wait_for(&self, patience: Duration) -> ControllerState {
         let is_starting = || self.far_end.is_running();
         let waiting = wait_for_controller(self.network.clone(), &self.settings, patience, is_starting);
         let state = waiting.await.unwrap_or(ControllerState::Missing);
@@ -57,8 +64,21 @@ impl Controller {
         state
     }
 
-    /// Waits in the same way, and prints progress messages at the prompt.
-    pub(crate) async fn wait_aloud(&self) -> ControllerState {
+    /// Waits in the same way, but for as long as the command at the far end runs, and prints progress messages.
+    pub(crate) async fn wait_while_running(&self) -> ControllerState {
+        let waiting = async {
+            loop {
+                match self.wait_for(self.patience()).await {
+                    ControllerState::Starting => {}
+                    state => break state,
+                }
+            }
+        };
+        self.aloud(waiting).await
+    }
+
+    /// Prints progress messages until `waiting` ends.
+    async fn aloud(&self, waiting: impl Future<Output = ControllerState>) -> ControllerState {
         let begun = Instant::now();
         let telling = async {
             let mut ticks = interval_at(begun + PROGRESS, PROGRESS);
@@ -73,7 +93,7 @@ impl Controller {
             }
         };
         tokio::select! {
-            state = self.wait() => state,
+            state = waiting => state,
             () = telling => ControllerState::Missing,
         }
     }
@@ -81,7 +101,7 @@ impl Controller {
     /// Tells the person at the prompt about a command that takes long to start.
     pub(crate) async fn tell_start(&self) -> ! {
         let begun = Instant::now();
-        let state = self.wait_aloud().await;
+        let state = self.aloud(self.wait()).await;
         let seconds = begun.elapsed().as_secs();
         match state {
             ControllerState::Ready if begun.elapsed() >= PROGRESS => tell("  The controller is ready."),

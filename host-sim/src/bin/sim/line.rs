@@ -99,6 +99,31 @@ pub(crate) async fn say(
     Ok(String::from_utf8_lossy(&reply).into_owned())
 }
 
+/// The hub's own tools that work with the controller's devices.
+const DEVICE_TOOLS: [&str; 2] = ["home_status", "undo"];
+
+/// Whether a line may need the controller. A call of one of the hub's own tools by its full name does not, unless the
+/// tool is about devices.
+pub(crate) async fn needs_controller(
+    network: Network,
+    settings: &Settings,
+    options: &Options,
+    text: &str,
+) -> Result<bool, NoAnswer> {
+    let text = text.trim();
+    let request: Value;
+    let name = match Line::read(text) {
+        Line::Request => {
+            request = serde_json::from_str(text).unwrap_or_default();
+            request["name"].as_str().unwrap_or_default()
+        }
+        Line::Call { name, .. } | Line::Word(name) => name,
+        Line::Talk => return Ok(options.llm != Llm::None),
+    };
+    let is_about_devices = DEVICE_TOOLS.iter().any(|own| has_own_name(name, own));
+    Ok(is_about_devices || !names(network, settings).await?.iter().any(|known| known == name))
+}
+
 fn call(name: &str, arguments: &str) -> String {
     format!("{{\"name\":\"{name}\",\"arguments\":{arguments}}}")
 }
@@ -143,11 +168,13 @@ async fn is_offered(network: Network, settings: &Settings, name: &str) -> Result
 
 /// The names without the prefix, which the hub's own tools among the listed have too.
 pub(crate) fn own_names(listed: &[String]) -> impl Iterator<Item = &'static str> {
-    // Whatever the prefix is now: it can be changed while the hub runs.
-    let is_it =
-        |known: &String, own: &str| known.strip_suffix(own).is_some_and(|prefix| prefix.ends_with('_'));
     let all = TOOLS.iter().chain(EXAMPLE_TOOLS).map(|tool| tool.name);
-    all.filter(move |own| listed.iter().any(|known| is_it(known, own)))
+    all.filter(move |own| listed.iter().any(|known| has_own_name(known, own)))
+}
+
+/// Whether a name is this one with a prefix, whatever the prefix is now: it can be changed while the hub runs.
+fn has_own_name(name: &str, own: &str) -> bool {
+    name.strip_suffix(own).is_some_and(|prefix| prefix.ends_with('_'))
 }
 
 /// A line that would have worked, if the reply refuses the arguments of one of the hub's own tools.

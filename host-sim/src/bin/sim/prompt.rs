@@ -48,8 +48,14 @@ pub(crate) async fn once(
     controller: &Controller,
     text: &str,
 ) -> i32 {
-    // The question may need the controller.
-    controller.wait_aloud().await;
+    match line::needs_controller(network.clone(), settings, options, text).await {
+        Ok(true) => drop(controller.wait_while_running().await),
+        Ok(false) => {}
+        Err(error) => {
+            eprintln!("sim: {error}");
+            return 1;
+        }
+    }
     let reply = tokio::select! {
         biased;
         what = unapprovable(network.clone(), settings, options) => Ok(line::refusal(

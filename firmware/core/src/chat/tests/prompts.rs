@@ -6,6 +6,8 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use crate::chat::prompts::{Invocation, PROMPTS, Prompt, describe};
+use crate::json::Value;
+use crate::schema::{self, Unknown};
 use crate::tools::is_read_only;
 
 fn find(message: &str) -> Option<(&'static str, Vec<String>)> {
@@ -137,6 +139,10 @@ proptest! {
 fn the_tools_of_prompts_are_read_only() {
     for tool in PROMPTS.iter().filter_map(|prompt| prompt.tool.as_ref()) {
         assert!(is_read_only(tool.handler), "{}", tool.handler);
+        // Without a call, nothing else checks the arguments.
+        let declared = crate::tools::TOOLS.iter().find(|declared| declared.name == tool.handler);
+        let schema = Value::parse(declared.unwrap().schema.as_bytes()).unwrap();
+        assert!(schema::validate(schema, tool.arguments(), Unknown::Forbid).is_ok(), "{}", tool.handler);
     }
     // Others do not run for a prompt: `Toolbox::run_read_only` refuses them.
     for handler in ["undo", "restart_hub", "factory_reset", "volume", "set_project_flag", "nothing"] {
