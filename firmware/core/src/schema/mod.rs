@@ -1,6 +1,6 @@
 //! JSON Schema, as tools use it: checks a value against a schema, both as JSON text.
 //!
-//! [`validate`] knows the keywords that the README lists, with the meaning of draft 2020-12, and `items` as a list as
+//! [`validate`] knows the keywords that `docs/tools.md` lists, with the meaning of draft 2020-12, and `items` as a list as
 //! in the drafts before it. `default` fills in nothing.
 //!
 //! A check has three outcomes: valid, invalid, and unclear. Unclear is a keyword that is not known or whose own value
