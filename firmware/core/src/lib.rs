@@ -33,8 +33,7 @@
 //! | --- | --- |
 //! | [`limits`], `log`, [`text`] | every capacity with its reason; the log macros; cutting and escaping text |
 //! | [`platform`], [`boot`], [`config`] | what a board brings; why the hub started; what a hub is started with |
-//! | [`json`] | a borrowed view of JSON text, and a writer into a fixed buffer |
-//! | [`math`], [`schema`] | an arithmetic evaluator; checks a value against a JSON Schema |
+//! | [`math`] | an arithmetic evaluator |
 //! | [`zone`], [`sntp`], [`clock`] | time zones; the packets of a time server; what time it is |
 //! | [`store`], [`settings`] | entries on a flash; settings declared as rows |
 //! | [`queue`], [`notice`], [`speaker`] | a queue that keeps the newest; what people should know; how loud it is said |
@@ -83,7 +82,6 @@ pub mod discovery;
 pub mod home;
 pub mod hub;
 pub mod indicator;
-pub mod json;
 pub mod limits;
 pub mod link;
 pub mod math;
@@ -94,7 +92,6 @@ pub mod platform;
 pub mod questions;
 pub mod queue;
 pub mod request;
-pub mod schema;
 pub mod settings;
 pub mod sntp;
 pub mod speaker;
@@ -103,6 +100,9 @@ pub mod text;
 pub mod tool;
 pub mod tools;
 pub mod zone;
+
+pub use hub_json as json;
+pub use hub_schema as schema;
 
 pub use config::{Address, Broker, Config, DEFAULT_TOOL_PREFIX, HubId, SERIAL_HINT, is_tool_prefix};
 pub use hub::{Hub, Memory, Start};

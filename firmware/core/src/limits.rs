@@ -4,6 +4,8 @@
 
 use embassy_time::Duration;
 
+pub use hub_json::limits::{JSON_DEPTH, LINE, LINE_DEPTH, LINE_DESCRIPTION, QUOTE};
+
 /// The hub's name at the broker, `hearthwave-<hub-id>`; minimq has room for 64.
 pub const CLIENT_ID: usize = 64;
 
@@ -12,51 +14,6 @@ pub const ZONE_NAME: usize = 32;
 
 /// Longest hub id: with it, every topic of the hub stays well under the 128 bytes that a will may have.
 pub const HUB_ID: usize = 32;
-
-/// Nesting of arrays and objects. Schemas of real tools go to about ten; the check costs one bit a level.
-pub const JSON_DEPTH: usize = 64;
-
-/// Schemas inside schemas, and values inside those that are compared. Real tools go to about five; each level takes some
-/// 350 bytes of stack on a board, 6 KiB in all, and a pattern at the end of them 2.5 KiB.
-pub const SCHEMA_DEPTH: u8 = 16;
-
-/// Steps of one check of a value against a schema. A step reads a byte, in some 15 instructions. A request full of
-/// honest arguments takes fewer; all of them keep a board busy for up to a fifth of a second.
-pub const SCHEMA_STEPS: u32 = 1280 * 1024;
-
-/// Arguments up to this length do not use up [`SCHEMA_STEPS`] by themselves: if the steps run out, it is the schema's
-/// fault, and they are passed on.
-pub const SCHEMA_SHORT: usize = 512;
-
-/// References that lead from one to the next. SDKs write one or two.
-pub const SCHEMA_REFS: u8 = 8;
-
-/// Longest reference that is followed. Generic classes have long names.
-pub const SCHEMA_REF: usize = 192;
-
-/// References that are remembered during a check. Each saves a search through the schema, and takes 16 bytes of stack.
-pub const SCHEMA_REFS_KEPT: usize = 4;
-
-/// Longest pattern that is understood. That of zod for a date with a time has 350 characters.
-pub const SCHEMA_PATTERN: usize = 512;
-
-/// States of the automaton of a pattern, where `[a-z]{20}` takes 20. zod's longest takes 200. Each costs four bytes of stack.
-pub const SCHEMA_STATES: usize = 256;
-
-/// Groups inside groups in a pattern.
-pub const SCHEMA_GROUPS: usize = 12;
-
-/// The path to an invalid value in an error. Longer ones are cut.
-pub const SCHEMA_PATH: usize = 64;
-
-/// Characters of the allowed values in an error: about eighty names.
-pub const SCHEMA_OPTIONS: usize = 640;
-
-/// Characters of one value or pattern of a schema in an error.
-pub const SCHEMA_VALUE: usize = 160;
-
-/// Keywords of one schema that are reported as not checked. JSON Schema has about as many.
-pub const SCHEMA_UNKNOWN: usize = 16;
 
 /// Longest expression to calculate. People say a line; a model that adds up a long receipt writes a few.
 pub const MATH_EXPRESSION: usize = 1024;
@@ -194,7 +151,7 @@ pub const EVENT_WAIT: Duration = Duration::from_secs(1);
 /// One text of an outcome: an error, or a sentence for a person.
 pub const OUTCOME_TEXT: usize = 192;
 
-/// The description of invalid arguments: a path, [`SCHEMA_OPTIONS`] and the required parameters. An error and a message
+/// The description of invalid arguments: a path, [`hub_schema::limits::OPTIONS`] and the required parameters. An error and a message
 /// of this length both fit into the [`RESULT`] that a model reads.
 pub const INVALID: usize = 1024;
 
@@ -286,18 +243,6 @@ pub const RECONNECT_SETTLED: Duration = Duration::from_secs(30);
 /// How many messages the broker may have sent without an acknowledgement: minimq's Receive Maximum.
 pub const REDELIVERIES: usize = 8;
 
-/// What is kept of a line from the controller: one tool of a list, or a result. Lines may be longer; of those, what does not
-/// fit is left out. Most real tools take less than 6 KB. One that does not fit even with a short description is not offered.
-/// Of a result a reply takes [`REPLY`] bytes.
-pub const LINE: usize = 8 * 1024;
-
-/// The description of a tool, as JSON, if the tool's definition does not fit into a [`LINE`].
-pub const LINE_DESCRIPTION: usize = 1024;
-
-/// Nesting in a line from the controller; what is deeper is left out. Less than [`JSON_DEPTH`], since the hub puts results
-/// into its own replies.
-pub const LINE_DEPTH: usize = 48;
-
 /// Bytes that are read from the controller at once: some 20 ms at 115200 baud.
 pub const LINE_READ: usize = 256;
 
@@ -360,9 +305,6 @@ pub const CONTROLLER_NAME: usize = 48;
 
 /// The cursor for the next page of a controller's list of tools.
 pub const LINK_CURSOR: usize = 128;
-
-/// How much of a malformed line is quoted in the log.
-pub const QUOTE: usize = 80;
 
 /// Pages of a controller's list of tools. Further pages are ignored.
 pub const LINK_PAGES: u8 = 16;
