@@ -11,8 +11,8 @@
 //! # Ok::<(), hub_json::Error>(())
 //! ```
 //!
-//! [`validate`] knows the keywords that the README lists, with the meaning of draft 2020-12, and `items` as a list as
-//! in the drafts before it. `default` fills in nothing.
+//! [`validate`] knows the keywords that `docs/tools.md` lists, with the meaning of draft 2020-12, and `items` as a list
+//! as in the drafts before it. `default` fills in nothing.
 //!
 //! A check has three outcomes: valid, invalid, and unclear. Unclear is a keyword that is not known or whose own value
 //! makes no sense, such as `"minimum": "1"`, a reference that leads out of the schema, a pattern that engines read
