@@ -25,7 +25,7 @@ impl<T> Parsed<T> {
                 std::process::exit(0)
             }
             Err(error) => {
-                eprintln!("{program}: {error}\n{program}: `cargo {program} --help` lists what it takes");
+                eprintln!("{program}: {error}\n{program}: try `cargo {program} --help`");
                 std::process::exit(2)
             }
         }

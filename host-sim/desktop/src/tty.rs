@@ -39,7 +39,9 @@ impl FromStr for SerialPort {
             Some((path, baud)) => match baud.parse() {
                 Ok(baud @ 1..) => (path, baud),
                 _ => {
-                    return Err(format!("'{baud}' is not a baud rate; after '@' comes a number like {BAUD}"));
+                    return Err(format!(
+                        "'{baud}' is not a baud rate; write a number such as {BAUD} after '@'"
+                    ));
                 }
             },
         };
@@ -65,7 +67,7 @@ impl SerialPort {
                 "check its name and its plug; no USB port is here".into()
             }
             io::ErrorKind::NotFound => {
-                format!("check its name and its plug; here are {}", present.join(", "))
+                format!("check the path and the cable; found {}", present.join(", "))
             }
             io::ErrorKind::PermissionDenied => {
                 "check that you may use it: on most systems the group 'dialout' may".into()
@@ -251,7 +253,7 @@ mod tests {
         let here = [format!("{place}/ttyACM0"), format!("{place}/ttyUSB1")];
         assert_eq!(present(place), here);
         for (code, words) in [
-            (2, format!("No such file or directory (os error 2); check its name and its plug; here are {}", here.join(", "))),
+            (2, format!("No such file or directory (os error 2); check the path and the cable; found {}", here.join(", "))),
             (13, "Permission denied (os error 13); check that you may use it: on most systems the group 'dialout' may".into()),
             (16, "Device or resource busy (os error 16); another program uses it; end that first".into()),
             (25, "Inappropriate ioctl for device (os error 25); check its name: is it a serial port?".into()),

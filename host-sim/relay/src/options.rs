@@ -11,34 +11,39 @@ use crate::voice;
 use crate::{Endpoint, Model, Models, Provider, ProviderExt as _, SearchUrl, Settings};
 
 const HELP: &str = "\
-The bridge between Hearthwave hubs and language models: takes their requests from an MQTT broker, adds the key, asks the
-service, and answers. Any number of relays share the work. With --wyoming it is also, or only, the bridge from the voice
-assistants of Home Assistant to a hub.
+Connects Hearthwave hubs to language models: takes their requests from an MQTT broker, adds the key,
+asks the provider and returns the answer. With --wyoming it also, or only, connects Home Assistant's
+voice assistants to a hub.
 
 Usage: cargo relay [OPTIONS]
 
-  --broker URL         the hubs' broker: mqtt://[USER:PASSWORD@]HOST[:PORT], mqtt://127.0.0.1 without it, or mqtts://…
-                       for TLS. The login can also be in HEARTHWAVE_BROKER_USER and HEARTHWAVE_BROKER_PASSWORD
-  --ca FILE            for mqtts://, whom to trust: the certificate of the broker's CA in PEM, or the broker's own
-  --provider PROVIDER  whom to serve: anthropic, openai, ollama; may be given several times. Without it, those whose
-                       key is in the environment or whose address is given. demo is a small grammar that needs no network
-                       and answers in the place of all others
-  --url [PROVIDER=]URL where that provider is, if not at its usual address: a compatible server, with or without the path
-  --search-url URL     who searches the web for the hubs, with {query} where the words go and answers as SearXNG's in
-                       JSON: 'http://127.0.0.1:8888/search?format=json&q={query}'. One with a key in it can be in
-                       HEARTHWAVE_SEARCH_URL instead
-  --wyoming ADDR       lets voice assistants speak to a hub: where to listen for Home Assistant, [HOST:]PORT. Needs no
-                       provider. Without a host, only programs on this machine get in. With one, such as 0.0.0.0:10900,
-                       anyone on the network can speak to the home; it is announced there
-  --hub ID             the hub that voice assistants speak to; the only one at the broker without it
-  --client-id ID       the relay's name at the broker; no two relays may have the same (a new one each time)
-  --help               this text
-  --version            the version
+  --broker URL         the hubs' broker: mqtt://[USER:PASSWORD@]HOST[:PORT], or mqtts://… for TLS
+                       (default: mqtt://127.0.0.1). HEARTHWAVE_BROKER_USER and
+                       HEARTHWAVE_BROKER_PASSWORD can hold the login instead
+  --ca FILE            CA certificate to trust with mqtts://, in PEM; or the broker's own certificate
+  --provider PROVIDER  provider to serve: anthropic, openai or ollama; repeatable. demo is a small
+                       grammar that needs no network and answers for all of them. (default: every
+                       provider with a key in the environment or with a --url)
+  --url [PROVIDER=]URL address of a compatible server, with or without the path, if not the
+                       provider's default
+  --search-url URL     SearXNG-compatible JSON search URL for the hubs; {query} is replaced:
+                       'http://127.0.0.1:8888/search?format=json&q={query}'.
+                       HEARTHWAVE_SEARCH_URL can hold a URL with a key instead
+  --wyoming ADDR       serve Home Assistant's voice assistants at [HOST:]PORT; needs no provider.
+                       Without a host, only programs on this machine can connect. With one, such as
+                       0.0.0.0:10900, anyone on the network can speak to the home, and the service
+                       is announced there
+  --hub ID             hub that the voice assistants speak to (default: the only one at the broker)
+  --client-id ID       the relay's client id at the broker, unique per relay (default: a random one)
+  --help               print this text
+  --version            print the version
 
-Relays at one broker share the work, so they have to serve the same providers. HEARTHWAVE_RELAY_GROUP is the name of their
-group (default: relay): a client that knows it can join the group and keep questions from the relays, so at a broker with
-access rules it is a secret that all relays have. The keys are in ANTHROPIC_API_KEY and OPENAI_API_KEY. Ollama needs none; it is asked at http://127.0.0.1:11434.
-The log goes to stderr, a line for each request; RUST_LOG=debug shows more of it, RUST_LOG=warn only failures.";
+All relays at a broker share the work, so they must serve the same providers.
+HEARTHWAVE_RELAY_GROUP names their group (default: relay). A client that knows the name can join the
+group and keep questions from the relays. At a broker with access rules, make it a secret.
+ANTHROPIC_API_KEY and OPENAI_API_KEY hold the keys. Ollama needs none and is expected at
+http://127.0.0.1:11434. The log goes to stderr, one line per request; RUST_LOG=debug logs more,
+RUST_LOG=warn only failures.";
 
 /// What minimq has room for.
 const CLIENT_ID: usize = 64;

@@ -29,18 +29,20 @@ use tokio::task::LocalSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 const HELP: &str = "\
-cargo load [--seconds N] [--rate N] [--hubs N] [--broker mqtt://HOST[:PORT]]
+Measures how many calls a hub holds, and how many hubs fit in a process.
 
-Starts hubs without a controller, has each answer a call, then makes calls of `echo` at an even rate, to one hub after the
-other, and counts. Starts a mosquitto of its own unless --broker names one, whose login can be in HEARTHWAVE_BROKER_USER and
-HEARTHWAVE_BROKER_PASSWORD.
+Usage: cargo load [--seconds N] [--rate N] [--hubs N] [--broker mqtt://HOST[:PORT]]
 
-  --seconds N   how long it makes calls: 60
-  --rate N      calls a second, to all hubs together: 500
-  --hubs N      how many hubs there are: 1
+Starts hubs without a controller, waits until each has answered a call, then calls `echo` at an even
+rate, one hub after the other. Starts its own mosquitto unless --broker names one, whose login
+HEARTHWAVE_BROKER_USER and HEARTHWAVE_BROKER_PASSWORD can hold.
 
-The exit status is 0 if every call was answered, at that rate, and every hub stayed online. Latencies count from when a call
-was due.";
+  --seconds N   duration of the calls (default: 60)
+  --rate N      calls per second to all hubs together (default: 500)
+  --hubs N      number of hubs (default: 1)
+
+Exits with 0 if every call was answered at that rate and every hub stayed online. Latency counts from
+the time a call was due.";
 
 /// Connections that make calls, each with one at a time: as many as a hub works on at once.
 const CALLERS: u32 = 4;

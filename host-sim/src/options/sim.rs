@@ -21,40 +21,44 @@ The Hearthwave hub on a desktop: an MQTT broker, a simulated Z-Wave controller a
 
 Usage: cargo sim [OPTIONS]
 
-  --once TEXT      ask one question, print the reply as JSON, and exit (0 if it succeeded, 1 if not).
-                   TEXT is what a person says, or a tool call: 'echo {\"text\":\"hello\"}', or as a request
+  --once TEXT      ask one question, print the reply as JSON and exit: 0 if it succeeded, 1 if not.
+                   TEXT is a sentence, a tool call such as 'echo {\"text\":\"hello\"}', the raw request
                    '{\"name\":\"echo\",\"arguments\":{\"text\":\"hello\"}}', or the name of a tool alone.
-                   What looks like a call is one: the hub says so if there is no such tool.
-                   What needs approval fails at once, unless --broker and --hub-id let another client approve
-  --llm MODEL      which language model answers: demo, a small grammar in this process (the default); none, and only
-                   tool calls are possible; or anthropic:MODEL, openai:MODEL or ollama:MODEL through a relay in this
-                   process, with the key from ANTHROPIC_API_KEY or OPENAI_API_KEY.
-                   With --broker and without this, a relay of yours at that broker answers
-  --llm-url URL    where that model is, if not at its usual place
-  --search-url URL who searches the web, with {query} where the words go and answers as SearXNG's in JSON:
+                   Anything that looks like a call is run as one.
+                   A request that needs approval fails at once, unless --broker and --hub-id let
+                   another client approve
+  --llm MODEL      language model: demo, a small grammar in this process (default); none, for tool
+                   calls only; or anthropic:MODEL, openai:MODEL or ollama:MODEL through a relay in
+                   this process, with the key from ANTHROPIC_API_KEY or OPENAI_API_KEY.
+                   With --broker and without --llm, a relay at that broker answers
+  --llm-url URL    address of the model's server, if not the provider's default
+  --search-url URL SearXNG-compatible JSON search URL; {query} is replaced:
                    'http://127.0.0.1:8888/search?format=json&q={query}'
-  --broker URL     use this broker instead of the one in the process: mqtt://[USER:PASSWORD@]HOST[:PORT], or mqtts://…
-                   for TLS. The login can also be in HEARTHWAVE_BROKER_USER and HEARTHWAVE_BROKER_PASSWORD
-  --ca FILE        for mqtts://, whom to trust: the certificate of the broker's CA in PEM, or the broker's own
-  --listen ADDR    where the broker in the process listens, like 0.0.0.0:1883. Without it, at
-                   127.0.0.1:1883, or at a free port if that is taken
-  --link LINK      what is at the far end of the hub's serial line: sim, a simulated controller in this process (the
-                   default); exec:COMMAND, a program that speaks MCP on stdin and stdout; tcp:HOST:PORT; or
-                   serial:PATH[@BAUD], a real port. --once waits while a COMMAND starts
-  --console PORT   the hub's serial port of people, as on a board: pty, a pseudo terminal for programs like picocom or
-                   tio, whose path is printed; or an address like 127.0.0.1:2323. Type help there
-  --state FILE     where the hub keeps settings, flags and documents; created if missing, readable by you alone.
-                   Passwords and the PIN are in it in the clear, previous ones for some time too. Without it, what the
-                   hub is told is forgotten when it ends. What was typed is kept beside it, in FILE.history
-  --hub-id ID      the hub's name in every topic (sim; with --once and --broker, one of its own)
-  --config FILE    options from a file: a JSON object like {\"hub_id\":\"attic\",\"llm\":\"none\"} with any of hub_id,
-                   broker, ca, listen, link, console, llm, llm_url, search_url and state. The command line wins
-  --help           this text
-  --version        the version
+  --broker URL     MQTT broker to use instead of the embedded one: mqtt://[USER:PASSWORD@]HOST[:PORT],
+                   or mqtts://… for TLS. HEARTHWAVE_BROKER_USER and HEARTHWAVE_BROKER_PASSWORD can
+                   hold the login instead
+  --ca FILE        CA certificate to trust with mqtts://, in PEM; or the broker's own certificate
+  --listen ADDR    address of the embedded broker, such as 0.0.0.0:1883
+                   (default: 127.0.0.1:1883, or a free port if that is taken)
+  --link LINK      Z-Wave controller at the hub's serial line: sim, a simulated one in this process
+                   (default); exec:COMMAND, a program that speaks MCP on stdin and stdout;
+                   tcp:HOST:PORT; or serial:PATH[@BAUD]. --once waits while COMMAND starts
+  --console PORT   the hub's user console, as on a board: pty, a pseudo-terminal for programs such as
+                   picocom or tio, whose path is printed; or an address such as 127.0.0.1:2323
+  --state FILE     file for settings, flags and documents; created if missing, readable by you alone.
+                   It holds passwords and the PIN in the clear, previous ones for some time too.
+                   The prompt's history is in FILE.history. Without --state, nothing is kept
+  --hub-id ID      the hub's name in every topic (default: sim; a random one with --once and --broker)
+  --config FILE    options from a JSON file such as {\"hub_id\":\"attic\",\"llm\":\"none\"}, with any of
+                   hub_id, broker, ca, listen, link, console, llm, llm_url, search_url and state.
+                   The command line takes precedence
+  --help           print this text
+  --version        print the version
 
-HEARTHWAVE_RELAY_GROUP is the relays' group at a broker with access rules. MCP_TOOL_PREFIX sets what stands before the names of the hub's tools (hub), and MCP_INCLUDE_EXAMPLE_TOOLS=true adds
-the example tools. The log goes to stderr, at a terminal warnings only; RUST_LOG=info or debug shows more of it. When there is no more input,
-as in a service, the hub goes on until it is stopped.";
+Environment: HEARTHWAVE_RELAY_GROUP is the relays' group at a broker with access rules.
+MCP_TOOL_PREFIX sets the prefix of the hub's tool names (default: hub).
+MCP_INCLUDE_EXAMPLE_TOOLS=true adds the example tools. RUST_LOG=info or debug logs more; the log
+goes to stderr, at a terminal only warnings. At end of input the hub keeps running.";
 
 /// The variable with the prefix of the hub's tools.
 const TOOL_PREFIX: &str = "MCP_TOOL_PREFIX";

@@ -10,34 +10,35 @@ use crate::transport::Transport;
 use crate::{Fault, FaultRate, Gateway, Home, Plans, js};
 
 const HELP: &str = "\
-A Z-Wave controller for the hub's serial line: an MCP server with a home behind it, one JSON-RPC message a line. The home is
-simulated, or a real network that a Z-Wave JS server runs.
+A Z-Wave controller for the hub's serial line: an MCP server, one JSON-RPC message per line, in front
+of a simulated home or a real network that a Z-Wave JS server runs.
 
 Usage: cargo zwave [OPTIONS]
 
-Where it is served; without any of these on stdin and stdout:
+Where to serve (default: stdin and stdout):
 
-  --serial PATH[@BAUD]  on a serial port, like /dev/ttyUSB0 (115200 baud)
-  --pty                 on a new pseudo terminal, whose path it prints: a serial port without a cable
-  --tcp ADDR            to all who connect to this address, like 127.0.0.1:4001
+  --serial PATH[@BAUD]  a serial port such as /dev/ttyUSB0 (115200 baud)
+  --pty                 a new pseudo-terminal, whose path is printed: a serial port without a cable
+  --tcp ADDR            every client that connects to this address, such as 127.0.0.1:4001
 
-The home:
+Home:
 
-  --zwave-js URL        the network of this Z-Wave JS server, like ws://127.0.0.1:3000; without it a simulated home
+  --zwave-js URL        network of this Z-Wave JS server, such as ws://127.0.0.1:3000
+                        (default: a simulated home)
   --scenes FILE         scenes and groups, as JSON; docs/zwave.md has an example
 
-Of the simulated home:
+Simulated home only:
 
-  --fast                commands take no time; without it 50 to 300 ms, and 2 s for a node that is dead
-  --fault NAME[:RATE]   lets something go wrong, with this probability for each line (1); as often as you like:
-                        silence, deafness, slowness, garbage, reset, half-line, wrong-id, duplicate, long-line,
-                        unplugged, closed
-  --seed N              decides all chance (0)
+  --fast                run commands without delay (default: 50 to 300 ms, and 2 s for a dead node)
+  --fault NAME[:RATE]   inject a fault with this probability per line (default: 1); repeatable:
+                        silence, deafness, slowness, garbage, reset, half-line, wrong-id, duplicate,
+                        long-line, unplugged, closed
+  --seed N              seed of all random choices (default: 0)
 
-  --help                this text
-  --version             the version
+  --help                print this text
+  --version             print the version
 
-Its own log goes to stderr; RUST_LOG=debug shows every call. Try it:
+The log goes to stderr; RUST_LOG=debug logs every call. To try it:
 
   cargo build && cargo sim --link exec:target/debug/zwave";
 

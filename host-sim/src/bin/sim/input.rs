@@ -61,6 +61,8 @@ enum Source {
 /// What came of waiting for a line.
 pub(crate) enum Typed {
     Line(String),
+    /// Ctrl-C: what was typed so far is discarded.
+    Interrupted,
     /// Nothing more will come. `by_person` if somebody said so, at a terminal.
     End {
         by_person: bool,
@@ -121,10 +123,12 @@ impl Input {
                         *slot = Some(editor);
                         Ok(Typed::Line(line))
                     }
-                    // Ctrl-D, Ctrl-C. Nothing more is read.
-                    Err(ReadlineError::Eof | ReadlineError::Interrupted) => {
-                        Ok(Typed::End { by_person: true })
+                    Err(ReadlineError::Interrupted) => {
+                        *slot = Some(editor);
+                        Ok(Typed::Interrupted)
                     }
+                    // Ctrl-D. Nothing more is read.
+                    Err(ReadlineError::Eof) => Ok(Typed::End { by_person: true }),
                     Err(error) => Err(io::Error::other(error)),
                 }
             }

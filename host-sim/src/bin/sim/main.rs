@@ -102,6 +102,7 @@ async fn run(
     // Before anything is printed: whoever reads it may interrupt at once.
     let Ok(mut interrupt) = signal(SignalKind::interrupt()) else { return 1 };
     let Ok(mut terminate) = signal(SignalKind::terminate()) else { return 1 };
+    let interrupts = prompt::Interrupts::default();
     let home = Home::new(random_seed());
     let line = match &options.link {
         Spec::Sim => link::to_home(&home),
@@ -144,12 +145,18 @@ async fn run(
             match &options.once {
                 Some(text) => prompt::once(network.clone(), settings, options, &controller, text).await,
                 None => tokio::select! {
-                    code = prompt::talk(network.clone(), settings, options, &controller, &home) => code,
+                    code = prompt::talk(network.clone(), settings, options, &controller, &home, &interrupts) => code,
                     never = controller.tell_start() => never,
                 },
             }
         } => code,
-        _ = interrupt.recv() => 0,
+        () = async {
+            interrupt.recv().await;
+            // The first Ctrl-C cancels what the hub is working on.
+            while interrupts.cancel() {
+                interrupt.recv().await;
+            }
+        } => 0,
         _ = terminate.recv() => 0,
     };
     if relay.is_some() {

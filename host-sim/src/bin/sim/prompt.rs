@@ -1,10 +1,12 @@
 //! A person at a prompt, or one question from a script.
 
+use std::cell::RefCell;
 use std::io::{IsTerminal, Write as _};
 use std::pin::pin;
+use std::time::Duration;
 
 use host_desktop::broker::BrokerUrl;
-use host_sim::caller::watch;
+use host_sim::caller::{NoAnswer, ask, watch};
 use host_sim::hub::Settings;
 use host_sim::link::Spec;
 use host_sim::network::Network;
@@ -12,9 +14,10 @@ use host_sim::options::Llm;
 use host_sim::options::sim::Options;
 use host_zwave::Home;
 use hub_core::chat::prompts::PROMPTS;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::oneshot;
 
 use crate::approval::{Answer, Approval, TOO_LATE};
 use crate::complete::Names;
@@ -23,8 +26,29 @@ use crate::input::{Input, Typed, show_while_editing};
 use crate::line;
 use crate::wrap::for_terminal;
 
-/// What is understood here, not by the hub; the last two only with a simulated controller.
-const COMMANDS: [&str; 6] = ["help", "tools", "quit", "exit", "unplug", "plug"];
+/// What the prompt itself understands. The last three need a simulated controller.
+const COMMANDS: [&str; 9] = ["help", "tools", "devices", "status", "quit", "exit", "press", "unplug", "plug"];
+
+/// How long the hub may take to cancel a turn.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Ctrl-C while the hub works on a line.
+#[derive(Default)]
+pub(crate) struct Interrupts(RefCell<Option<oneshot::Sender<()>>>);
+
+impl Interrupts {
+    /// Cancels what the hub is working on. False if there is nothing to cancel, or it is being cancelled already.
+    pub(crate) fn cancel(&self) -> bool {
+        self.0.take().is_some_and(|turn| turn.send(()).is_ok())
+    }
+
+    /// Completes when the turn that begins now is cancelled.
+    fn begin(&self) -> oneshot::Receiver<()> {
+        let (sender, cancelled) = oneshot::channel();
+        self.0.replace(Some(sender));
+        cancelled
+    }
+}
 
 /// Prints a line on stdout. Whoever reads it may have left, as `head` does.
 fn print(text: &str) {
@@ -116,6 +140,7 @@ pub(crate) async fn talk(
     options: &Options,
     controller: &Controller,
     home: &Home,
+    interrupts: &Interrupts,
 ) -> i32 {
     let id = &settings.hub_id;
     let BrokerUrl { host, port, login, is_tls, .. } = &settings.broker;
@@ -145,51 +170,72 @@ pub(crate) async fn talk(
             Llm::Model { service, model } => format!("{model} of {}", service.name()),
         },
         match options.link {
-            Spec::Sim => "\nunplug and plug take the controller away and bring it back.",
+            Spec::Sim => "\nunplug and plug disconnect and reconnect the controller.",
             _ => "",
         },
     );
     let names = Names {
-        commands: if options.link == Spec::Sim { &COMMANDS } else { &COMMANDS[..4] },
+        commands: if options.link == Spec::Sim { &COMMANDS } else { &COMMANDS[..6] },
         network: network.clone(),
         settings: settings.clone(),
         runtime: Handle::current(),
     };
     let mut input = Input::open(names, options.state.as_deref());
-    let mut is_over = false;
+    let (mut is_over, mut is_interrupted) = (false, false);
     loop {
         let line = match input.line().await {
             Ok(Typed::Line(line)) => line,
+            Ok(Typed::Interrupted) if is_interrupted => return 0,
+            Ok(Typed::Interrupted) => {
+                is_interrupted = true;
+                eprintln!("To quit, press Ctrl-C again or type quit.");
+                continue;
+            }
             Ok(Typed::End { by_person: true }) => {
                 eprintln!();
                 return 0;
             }
             Ok(Typed::End { by_person: false }) => {
-                log::info!("sim: no more input; the hub goes on until it is stopped");
+                log::info!("sim: end of input; the hub keeps running");
                 std::future::pending().await
             }
             Err(error) => {
-                eprintln!("sim: the input cannot be read: {error}");
+                eprintln!("sim: cannot read the input: {error}");
                 return 1;
             }
         };
+        is_interrupted = false;
         let text = line.trim();
         if std::mem::take(&mut is_over) && Answer::read(text).is_some() {
             tell(TOO_LATE);
             continue;
         }
         input.record(line.trim_end());
-        match text.to_lowercase().as_str() {
+        let command = text.to_lowercase();
+        match command.as_str() {
             "" => {}
             "quit" | "exit" => return 0,
+            "devices" => match devices(network.clone(), settings).await {
+                Ok(lines) => print(&lines.join("\n")),
+                Err(error) => eprintln!("sim: {error}"),
+            },
+            press if press == "press" || press.starts_with("press ") && options.link == Spec::Sim => {
+                let spoken = press.trim_start_matches("press").trim();
+                let device = home.devices().into_iter().find(|device| device.name.to_lowercase() == spoken);
+                match device.and_then(|device| home.press(device.name)) {
+                    Some(device) => eprintln!("{} is now {}.", device.name, device.state),
+                    None => {
+                        eprintln!("Press what? For example: press hall light. To list all names: devices")
+                    }
+                }
+            }
             "unplug" | "plug" if options.link != Spec::Sim => {
                 eprintln!("Only a simulated controller can be unplugged; this one is {}.", options.link);
             }
             "unplug" => {
                 home.faults().unplug();
                 eprintln!(
-                    "The controller is unplugged; plug brings it back. The hub notices when it next hears nothing from \
-                     it."
+                    "The controller is unplugged; plug reconnects it. The hub will notice at its next call or ping."
                 );
             }
             "plug" => {
@@ -202,8 +248,11 @@ pub(crate) async fn talk(
                 Err(error) => eprintln!("sim: {error}"),
             },
             _ => {
+                let text = if command == "status" { "home_status" } else { text };
                 let saying = line::say(network.clone(), settings, options, controller, text);
-                let answered = with_progress(network.clone(), settings, &mut input, saying).await;
+                let cancelled = interrupts.begin();
+                let answered = with_progress(network.clone(), settings, &mut input, saying, cancelled).await;
+                interrupts.0.take();
                 is_over = answered.is_over;
                 match answered.reply {
                     Ok(reply) => {
@@ -241,6 +290,7 @@ async fn with_progress<T>(
     settings: &Settings,
     input: &mut Input,
     reply: impl Future<Output = T>,
+    cancelled: oneshot::Receiver<()>,
 ) -> Answered<T> {
     let (sender, approvals) = unbounded_channel();
     let showing = async {
@@ -253,10 +303,23 @@ async fn with_progress<T>(
         // There is a reply all the same.
         std::future::pending::<()>().await
     };
+    let cancelling = async {
+        if cancelled.await.is_ok() {
+            let request = json!({ "conversation": "default" }).to_string();
+            let reply = ask(network.clone(), settings, "cancel", request.as_bytes(), PATIENCE).await;
+            let reply = reply.map(|reply| serde_json::from_slice::<Value>(&reply).unwrap_or_default());
+            match reply.is_ok_and(|reply| reply["cancelled"] == true) {
+                true => tell("  Cancelled."),
+                false => tell("  This cannot be cancelled. To quit, press Ctrl-C again."),
+            }
+        }
+        std::future::pending::<()>().await
+    };
     tokio::select! {
         biased;
         answered = with_approvals(network.clone(), settings, input, approvals, reply) => answered,
         () = showing => unreachable!("it never ends"),
+        () = cancelling => unreachable!("it never ends"),
     }
 }
 
@@ -305,7 +368,7 @@ async fn with_approvals<T>(
                 let Some(approval) = &pending else { continue };
                 let line = match typed {
                     Ok(Typed::Line(line)) => line,
-                    Ok(Typed::End { by_person: true }) => "no".to_owned(),
+                    Ok(Typed::Interrupted | Typed::End { by_person: true }) => "no".to_owned(),
                     Ok(Typed::End { by_person: false }) | Err(_) => {
                         tell("  No more input; another client can still allow it.");
                         can_read = false;
@@ -368,31 +431,76 @@ fn words(reply: &str) -> String {
     }
 }
 
-/// What can be typed.
-fn help(options: &Options) -> String {
-    let words = match options.llm {
-        Llm::None => "there is no model (--llm none), so only tool calls are answered",
-        _ => "said to the model: turn on the kitchen light, is the front door locked?",
+/// The devices that the hub knows, one per line.
+async fn devices(network: Network, settings: &Settings) -> Result<Vec<String>, NoAnswer> {
+    let mut lines = Vec::new();
+    let mut request = json!({});
+    loop {
+        let reply =
+            ask(network.clone(), settings, "device/list", request.to_string().as_bytes(), PATIENCE).await?;
+        let reply: Value = serde_json::from_slice(&reply).unwrap_or_default();
+        lines.extend(reply["devices"].as_array().into_iter().flatten().map(device_line));
+        if !reply["next"].is_string() {
+            return Ok(lines);
+        }
+        request = json!({ "after": reply["next"] });
+    }
+}
+
+/// A device in a list: `Hall Light (Hall): on, level 60`.
+fn device_line(device: &Value) -> String {
+    let state = device["state"].as_object().into_iter().flatten().map(|(name, value)| match value {
+        Value::Bool(true) => name.clone(),
+        Value::Bool(false) => format!("not {name}"),
+        Value::String(text) => format!("{name} {text}"),
+        value => format!("{name} {value}"),
+    });
+    let state = if device["available"] == false {
+        "not answering".into()
+    } else {
+        state.collect::<Vec<_>>().join(", ")
     };
-    let mut help = format!(
-        "  words              {words}\n  \
-           @NAME words        a prompt of the hub:{}\n  \
-           NAME {{json}}        calls a tool, never the model: {}\n  \
-           NAME               the same without arguments, if there is a tool of that name: datetime\n  \
-           {{json}}             the same as a request: {}\n  \
-           tools              the names of all tools\n",
-        PROMPTS.iter().map(|prompt| format!(" @{}", prompt.name)).collect::<String>(),
+    let room = device["room"].as_str().map(|room| format!(" ({room})")).unwrap_or_default();
+    format!("{}{room}: {state}", device["name"].as_str().unwrap_or_default())
+}
+
+/// What a person can type.
+fn help(options: &Options) -> String {
+    let mut help = match options.llm {
+        Llm::None => {
+            "There is no language model (--llm none): only commands and tool calls are answered.\n".to_owned()
+        }
+        _ => "Talk to the hub:\n\n  \
+                is the front door locked?\n  \
+                turn on the kitchen light and set the hall light to 60 percent\n  \
+                unlock the front door\n\n"
+            .to_owned(),
+    };
+    help.push_str(&format!(
+        "Commands:\n\n  \
+           devices            list all devices\n  \
+           status             what is open, unlocked or on\n  \
+           undo               take back the last change\n  \
+           tools              list the names of all tools\n  \
+           NAME               call a tool without arguments: datetime\n  \
+           NAME {{json}}        call a tool: {}\n  \
+           {{json}}             send the raw request: {}\n  \
+           @NAME words        run a prompt of the hub:{}\n",
         r#"echo {"text":"hello"}"#,
-        r#"{"name":"echo","arguments":{"text":"hello"}}"#,
-    );
+        r#"{"name":"echo","arguments":{}}"#,
+        PROMPTS.iter().map(|prompt| format!(" @{}", prompt.name)).collect::<String>(),
+    ));
     if options.link == Spec::Sim {
-        help.push_str("  unplug, plug       takes the controller away, and brings it back\n");
+        help.push_str(
+            "  press NAME         press the wall switch of a simulated device: press hall light\n  \
+               unplug, plug       disconnect and reconnect the controller\n",
+        );
     }
     help.push_str(
-        "  help               this list\n  \
-           quit, exit         ends it, as Ctrl-C and Ctrl-D do\n\
-         If the model needs approval, answer y or n, or type the PIN. Other lines from a pipe wait until it is decided.\n\
-         At a terminal, arrow keys edit the line and bring former ones back, and Tab completes a name.",
+        "  help               print this list\n  \
+           quit, exit         quit (also Ctrl-D, or Ctrl-C twice)\n\
+         \nCtrl-C discards the line, or cancels what the hub is working on. To an approval, answer y or n, or type\n\
+         the PIN. Arrow keys edit the line and recall earlier ones; Tab completes a name.",
     );
     help
 }
