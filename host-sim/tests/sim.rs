@@ -383,7 +383,7 @@ fn once_does_not_wait_for_the_controller_with_a_call_that_needs_none() {
 
 #[test]
 fn a_line_at_the_prompt_gives_up_after_a_minute_and_once_waits_while_the_command_runs() {
-    let slow = slow_controller(66, env!("CARGO_BIN_EXE_zwave"));
+    let slow = slow_controller(66, &zwave());
     let once =
         std::thread::spawn(move || run(&["--llm", "none", "--link", &slow, "--once", r#"list_devices {}"#]));
     let begun = Instant::now();
