@@ -249,8 +249,13 @@ fn names_guarded(table: &Table, tools: ToolBits, arguments: Value<'_>, naming: &
         return false;
     }
     arguments.members().filter(|(name, _)| *name != *naming).any(|(name, value)| {
-        let mut devices = guarded().filter_map(|place| table.get(place));
-        devices.any(|device| !is_told_apart_by(&device, &name) && names_device(value, &device, DEPTH))
+        // The actions of a device are long, so they come last.
+        let is_any = |is_it: PlaceTest<'_>| {
+            let is_told_apart =
+                |place| table.get(place).is_some_and(|device| is_told_apart_by(&device, &name));
+            guarded().any(|place| is_it(place) && !is_told_apart(place))
+        };
+        names_any(table, value, &is_any, DEPTH)
     })
 }
 
@@ -264,18 +269,26 @@ fn is_told_apart_by(device: &Device<'_>, argument: &Text<'_>) -> bool {
     })
 }
 
-/// Whether a value is the name or the id of a device, or has one inside.
-fn names_device(value: Value<'_>, device: &Device<'_>, depth: u8) -> bool {
+/// Whether something holds for the device at a place.
+type PlaceTest<'a> = &'a dyn Fn(usize) -> bool;
+
+/// Whether a value is the name or the id of a device, or has one inside. `is_any` tells whether something holds for any of the
+/// devices in question.
+fn names_any(table: &Table, value: Value<'_>, is_any: &dyn Fn(PlaceTest<'_>) -> bool, depth: u8) -> bool {
+    let is =
+        |place, is_it: &dyn Fn(&Device<'_>) -> bool| table.get(place).is_some_and(|device| is_it(&device));
     match value.kind() {
-        JsonKind::Object | JsonKind::Array if depth == 0 => true,
+        JsonKind::Object | JsonKind::Array if depth == 0 => is_any(&|_| true),
         JsonKind::Object | JsonKind::Array => {
             let mut inside = value.members().map(|(_, value)| value).chain(value.items());
-            inside.any(|value| names_device(value, device, depth - 1))
+            inside.any(|value| names_any(table, value, is_any, depth - 1))
         }
         JsonKind::String => value.as_text().and_then(|text| text.decode()).is_some_and(|text: SpokenName| {
-            Spoken::new(&text).matches(device).is_some_and(|how| how <= Match::Words)
+            let spoken = Spoken::new(&text);
+            let is_it = |device: &Device<'_>| spoken.matches(device).is_some_and(|how| how <= Match::Words);
+            is_any(&|place| table.may_be_called(&spoken, place) && is(place, &is_it))
         }),
-        JsonKind::Number => value.text() == device.id,
+        JsonKind::Number => is_any(&|place| is(place, &|device| value.text() == device.id)),
         JsonKind::Null | JsonKind::Bool => false,
     }
 }
