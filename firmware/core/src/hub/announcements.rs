@@ -18,12 +18,12 @@ use crate::mqtt::{Connection, Lost, Payload, Sent, Topics};
 use crate::request::{Job, Request};
 use crate::text::spoken::{Spoken, Voice};
 
-impl Publisher<'_> {
+impl<S> Publisher<'_, S> {
     /// Everything has to be announced again, also pending approvals. If discovery is off, removed again: that may have been lost with a connection.
     pub(super) fn announce_all(&mut self) {
-        self.parts.discovery.announce_hub();
-        self.parts.home.announce_all();
-        self.parts.approvals.publish_again();
+        self.hub.discovery.announce_hub();
+        self.hub.home.announce_all();
+        self.hub.approvals.publish_again();
         self.health_is_due = Instant::MIN;
     }
 
@@ -33,15 +33,15 @@ impl Publisher<'_> {
         &mut self,
         connection: &mut Connection<'_, '_, IO>,
     ) -> Result<(), Lost> {
-        let (home, discovery, hub) = (self.parts.home, self.parts.discovery, self.parts.identity.id());
+        let (home, discovery, hub) = (self.hub.home, self.hub.discovery, self.hub.identity.id());
         if discovery.take_hub(connection.is_retaining()) {
             let about = About {
                 id: hub,
-                name: self.parts.identity.name(),
-                is_nameless: self.parts.identity.name() == Config::DEFAULT.name,
-                target: self.parts.config.target,
-                has_signal: (self.parts.network)().has_wifi,
-                has_stack: (self.parts.vitals)().usage.stack_size > 0,
+                name: self.hub.identity.name(),
+                is_nameless: self.hub.identity.name() == Config::DEFAULT.name,
+                target: self.hub.config.target,
+                has_signal: (self.hub.network)().has_wifi,
+                has_stack: self.hub.platform.usage().stack_size > 0,
             };
             let topic = discovery.hub_topic(hub);
             let mut payload = |buffer: &mut [u8]| discovery.write_hub(&about, buffer);
@@ -74,7 +74,7 @@ impl Publisher<'_> {
         id: &str,
         connection: &mut Connection<'_, '_, IO>,
     ) -> Result<bool, Lost> {
-        let (home, discovery, hub) = (self.parts.home, self.parts.discovery, self.parts.identity.id());
+        let (home, discovery, hub) = (self.hub.home, self.hub.discovery, self.hub.identity.id());
         let is_announced = match home.with(id, |device| discovery.keeps_announcement(device)) {
             // A retained announcement is removed when the sweep finds it.
             _ if !discovery.announces_devices() => !connection.is_retaining(),
@@ -97,7 +97,7 @@ impl Publisher<'_> {
 
     /// Handles an announcement that the broker retains.
     pub(super) fn found_announcement(&mut self, topic: &str, payload: &[u8]) {
-        let (home, discovery, hub) = (self.parts.home, self.parts.discovery, self.parts.identity.id());
+        let (home, discovery, hub) = (self.hub.home, self.hub.discovery, self.hub.identity.id());
         let Some(of) = discovery.announced_on(hub, topic).filter(|_| !payload.is_empty()) else { return };
         if of.is_empty() {
             if !discovery.is_on() {
@@ -123,7 +123,7 @@ impl Publisher<'_> {
 
     /// Whether the announcement of a device may stay at the broker.
     pub(super) fn is_to_be_announced(&self, id: &str) -> bool {
-        self.parts.discovery.announces_devices() && self.parts.home.leftover(id, b"{}") != Leftover::Clear
+        self.hub.discovery.announces_devices() && self.hub.home.leftover(id, b"{}") != Leftover::Clear
     }
 
     /// Publishes how the hub has been, if it is time.
@@ -132,10 +132,10 @@ impl Publisher<'_> {
         connection: &mut Connection<'_, '_, IO>,
     ) -> Result<(), Lost> {
         let now = Instant::now();
-        if self.parts.discovery.is_on() && now >= self.health_is_due {
+        if self.hub.discovery.is_on() && now >= self.health_is_due {
             self.health_is_due = now + limits::HEALTH_INTERVAL;
             let topic = self.topics.own("health");
-            let mut payload = |buffer: &mut [u8]| health::write_summary(self.parts, buffer);
+            let mut payload = |buffer: &mut [u8]| health::write_summary(self.hub, buffer);
             // The next one comes soon.
             connection.publish(Publication::new(&topic, Payload(&mut payload))).await?;
         }
@@ -147,7 +147,7 @@ impl Publisher<'_> {
         &mut self,
         connection: &mut Connection<'_, '_, IO>,
     ) -> Result<(), Lost> {
-        let home = self.parts.home;
+        let home = self.hub.home;
         while let Some(id) = home.take_pressed() {
             let topic = self.topics.pressed(&id);
             let mut payload = |buffer: &mut [u8]| home.write_press(&id, buffer);

@@ -5,8 +5,8 @@ use core::cell::Cell;
 use embassy_time::{Instant, Timer};
 use minimq::{Io, Property, Publication, QoS};
 
-use super::events::Event;
-use super::{Parts, announcements, info};
+use super::{announcements, info};
+use crate::context::{Event, HubContext};
 use crate::home::{DeviceId, Leftover, Remains};
 use crate::json::{Overflow, Value, Writer};
 use crate::limits;
@@ -37,9 +37,9 @@ pub(super) async fn retain<IO: Io, P: minimq::ToPayload>(
 }
 
 /// Publishes what the hub has to say. Outlives connections.
-pub(super) struct Publisher<'a> {
+pub(super) struct Publisher<'a, S> {
     pub(super) topics: Topics<'a>,
-    pub(super) parts: &'a Parts<'a>,
+    pub(super) hub: &'a HubContext<'a, S>,
     /// Takes requests, and keeps account of their replies.
     pub(super) intake: Intake,
     online_is_due: bool,
@@ -71,13 +71,13 @@ pub(super) struct Publisher<'a> {
     callers_return_at: Instant,
 }
 
-impl<'a> Publisher<'a> {
+impl<'a, S> Publisher<'a, S> {
     // It is large and made once, so its stack frame is not that of its caller.
     #[inline(never)]
-    pub(super) fn new(parts: &'a Parts<'a>) -> Self {
+    pub(super) fn new(hub: &'a HubContext<'a, S>) -> Self {
         Self {
-            topics: Topics::new(parts.identity.id()),
-            parts,
+            topics: Topics::new(hub.identity.id()),
+            hub,
             intake: Intake::new(),
             online_is_due: true,
             info_is_due: true,
@@ -107,8 +107,8 @@ impl<'a> Publisher<'a> {
         self.online_is_due = true;
         self.info_is_due = true;
         self.volume_is_due = true;
-        self.parts.home.connected(fresh);
-        self.parts.discovery.sweep_if_off();
+        self.hub.home.connected(fresh);
+        self.hub.discovery.sweep_if_off();
         self.status_is_wanted |= fresh;
         self.announce_all();
     }
@@ -131,7 +131,7 @@ impl<'a> Publisher<'a> {
 
     /// The broker keeps a state of a device.
     pub(super) fn found_state(&mut self, id: &str, payload: &[u8]) {
-        let home = self.parts.home;
+        let home = self.hub.home;
         match (home.leftover(id, payload), DeviceId::try_from(id)) {
             (Leftover::Keep, _) => {}
             (leftover, Ok(id)) if self.leftover.is_none() => {
@@ -156,7 +156,7 @@ impl<'a> Publisher<'a> {
     /// The reply in a slot is written.
     pub(super) async fn on_written<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>, slot: usize) {
         self.intake.replies.set(slot, ReplyState::Written);
-        if let Some(job) = self.parts.slots.job(slot).await.filter(|job| job.is_refused) {
+        if let Some(job) = self.hub.slots.job(slot).await.filter(|job| job.is_refused) {
             connection.note_refusal(job.payload().len());
         }
     }
@@ -166,11 +166,11 @@ impl<'a> Publisher<'a> {
         &mut self,
         connection: &mut Connection<'_, '_, IO>,
     ) -> Result<(), Lost> {
-        while let Some(slot) = self.parts.slots.try_answered() {
+        while let Some(slot) = self.hub.slots.try_answered() {
             self.on_written(connection, slot).await;
         }
-        let devices = self.parts.home.announced();
-        self.info_is_due |= devices != self.devices && self.parts.home.is_known();
+        let devices = self.hub.home.announced();
+        self.info_is_due |= devices != self.devices && self.hub.home.is_known();
         self.publish_home(connection).await?;
         self.publish_online(connection).await?;
         self.publish_replies(connection).await?;
@@ -179,10 +179,10 @@ impl<'a> Publisher<'a> {
         self.publish_approvals(connection).await?;
         // Before events and notices: a question wants all of the buffer.
         self.publish_questions(connection).await?;
-        if self.parts.conversations.take_change() {
+        if self.hub.conversations.take_change() {
             // Pushed before the first wait, so that the future does not hold the notice.
-            if let Some(notice) = self.parts.conversations.take_news(self.parts.registry) {
-                self.parts.notices.push(notice);
+            if let Some(notice) = self.hub.conversations.take_news(self.hub.registry) {
+                self.hub.notices.push(notice);
             }
             self.info_is_due = true;
             self.publish_info(connection).await?;
@@ -198,7 +198,7 @@ impl<'a> Publisher<'a> {
     /// Publishes whether the states of devices are of this run. Before the hub is online: until then those of an earlier run
     /// are not taken for what is now.
     async fn publish_home<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
-        let is_current = self.parts.home.is_current();
+        let is_current = self.hub.home.is_current();
         if self.home_told != Some(is_current) {
             let topic = self.topics.own("home");
             let word: &[u8] = if is_current { b"online" } else { b"offline" };
@@ -224,9 +224,9 @@ impl<'a> Publisher<'a> {
     async fn publish_info<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
         if self.info_is_due && !self.online_is_due {
             let topic = self.topics.own("info");
-            let mut payload = |buffer: &mut [u8]| info::write(self.parts, buffer);
+            let mut payload = |buffer: &mut [u8]| info::write(self.hub, buffer);
             let info = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce);
-            self.devices = self.parts.home.announced();
+            self.devices = self.hub.home.announced();
             self.info_is_due = matches!(retain(connection, info).await?, Sent::Later);
         }
         Ok(())
@@ -237,7 +237,7 @@ impl<'a> Publisher<'a> {
             let topic = self.topics.own("volume");
             let mut payload = |buffer: &mut [u8]| {
                 let mut writer = Writer::new(buffer);
-                writer.object(|volume| volume.field("level", u32::from(self.parts.speaker.level())));
+                writer.object(|volume| volume.field("level", u32::from(self.hub.speaker.level())));
                 writer.finish()
             };
             let volume = Publication::new(&topic, Payload(&mut payload)).qos(QoS::AtLeastOnce);
@@ -252,7 +252,7 @@ impl<'a> Publisher<'a> {
             // Acknowledgements come one by one, so the only one that is done is the one that was rejected.
             let slot = self.intake.replies.next_done(|op| !connection.is_pending(op));
             let job = match slot {
-                Some(slot) => self.parts.slots.job(slot).await.map(|job| (slot, job)),
+                Some(slot) => self.hub.slots.job(slot).await.map(|job| (slot, job)),
                 None => None,
             };
             match (rejection, job) {
@@ -261,14 +261,14 @@ impl<'a> Publisher<'a> {
                     Self::refuse_for_broker(connection, &job, None).await?;
                 }
                 // Events and notices are short.
-                (Rejection::Size, None) => self.parts.questions.rejected(),
+                (Rejection::Size, None) => self.hub.questions.rejected(),
                 (Rejection::Access, job) => self.report_denial(job.as_ref().map(|(_, job)| &job.reply_to)),
             }
         }
         let replies = &mut self.intake.replies;
         replies.acknowledged(|op| !connection.is_pending(op));
         while let Some(slot) = replies.next_written() {
-            let Some(job) = self.parts.slots.job(slot).await else { break };
+            let Some(job) = self.hub.slots.job(slot).await else { break };
             if announcements::concerns_others(job.request) && !replies.is_told(slot) {
                 // Marked first: nobody is told twice.
                 replies.set_told(slot, true);
@@ -329,7 +329,7 @@ impl<'a> Publisher<'a> {
             ),
         );
         warn!("mqtt: {}", notice.text.as_str());
-        self.parts.notices.push(notice);
+        self.hub.notices.push(notice);
     }
 
     /// Tells a caller that the broker does not take the reply.
@@ -402,18 +402,18 @@ impl<'a> Publisher<'a> {
         if Instant::now() >= self.busy_told_until {
             self.busy_told_until = Instant::now() + limits::BUSY_PAUSE;
             let words = format_args!("Too many requests at once: the hub refuses some as busy");
-            self.parts.notices.push(Notice::new(Level::Warning, words));
+            self.hub.notices.push(Notice::new(Level::Warning, words));
         }
     }
 
     /// Has the requests worked on that waited for a slot. Returns the reply to one that waited for too long; call it again then.
     pub(super) fn take_waiting(&mut self) -> Option<ImmediateReply> {
-        let Parts { slots, approvals, .. } = *self.parts;
+        let HubContext { slots, approvals, .. } = *self.hub;
         self.intake.take_waiting(&self.topics, slots, approvals)
     }
 
     async fn publish_questions<IO: Io>(&self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
-        let questions = self.parts.questions;
+        let questions = self.hub.questions;
         while let Some((slot, id)) = questions.next_again() {
             let sent = self.publish_question(connection, &slot.data, id).await?;
             questions.sent_again(&slot.data, matches!(sent, Sent::Later));
@@ -482,7 +482,7 @@ impl<'a> Publisher<'a> {
             // Nobody is to work on what nobody waits for any more.
             Property::MessageExpiryInterval(seconds),
         ];
-        let Parts { conversations, registry, .. } = self.parts;
+        let HubContext { conversations, registry, .. } = self.hub;
         // A question has as many tools as there is room for, in a packet that the broker takes.
         let header = topic.len() + reply_topic.len() + QUESTION_HEADER;
         let limit = connection.packet_limit().map_or(usize::MAX, |limit| limit as usize);
@@ -490,7 +490,7 @@ impl<'a> Publisher<'a> {
             let room = buffer.len().min(limit.saturating_sub(header));
             let buffer = buffer.get_mut(..room).unwrap_or_default();
             let written = match question.recipient() {
-                Recipient::Search => self.parts.questions.copy(buffer),
+                Recipient::Search => self.hub.questions.copy(buffer),
                 Recipient::Model { turn, .. } => {
                     conversations.compose(turn, registry, require_all_tools, buffer)
                 }
@@ -506,7 +506,7 @@ impl<'a> Publisher<'a> {
         &mut self,
         connection: &mut Connection<'_, '_, IO>,
     ) -> Result<(), Lost> {
-        let approvals = self.parts.approvals;
+        let approvals = self.hub.approvals;
         self.home_waits = false;
         while let Some(number) = approvals.take_due() {
             let topic = self.topics.approval(number);
@@ -530,7 +530,7 @@ impl<'a> Publisher<'a> {
             approvals.with_waiting(number, |conversation, tool| {
                 let conversation = conversation.try_into().unwrap_or_default();
                 let event = Event::Chat { conversation, state: "approval", tool: Some(tool.clone()) };
-                self.parts.events.push(event);
+                self.hub.events.push(event);
             });
         }
         if approvals.take_shown_due() {
@@ -568,7 +568,7 @@ impl<'a> Publisher<'a> {
     /// Publishes the states of devices: a few at a time, so that nothing else waits for them. Without acknowledgement, which
     /// would take the room of replies: what is lost with a connection is published again with the next.
     async fn publish_devices<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
-        let home = self.parts.home;
+        let home = self.hub.home;
         if !connection.is_retaining() {
             self.leftover = None;
         }
@@ -582,9 +582,7 @@ impl<'a> Publisher<'a> {
         }
         if let Some(remains) = &self.leftover {
             let topic = match remains.leftover {
-                Leftover::Unannounce => {
-                    self.parts.discovery.device_topic(self.parts.identity.id(), &remains.id)
-                }
+                Leftover::Unannounce => self.hub.discovery.device_topic(self.hub.identity.id(), &remains.id),
                 Leftover::Keep | Leftover::Unavailable | Leftover::Clear => self.topics.device(&remains.id),
             };
             let mut payload = |buffer: &mut [u8]| remains.write(buffer);
@@ -616,7 +614,7 @@ impl<'a> Publisher<'a> {
     async fn publish_events<IO: Io>(&mut self, connection: &mut Connection<'_, '_, IO>) -> Result<(), Lost> {
         loop {
             if self.event.is_none() {
-                self.event = self.parts.events.pop();
+                self.event = self.hub.events.pop();
             }
             // Borrowed from where it waits, so that the future does not hold another one.
             let Some(event) = &self.event else { return Ok(()) };
@@ -636,7 +634,7 @@ impl<'a> Publisher<'a> {
         let topic = self.topics.own("log");
         loop {
             if self.notice.is_none() {
-                self.notice = self.parts.notices.pop();
+                self.notice = self.hub.notices.pop();
             }
             // As above.
             let Some(notice) = &self.notice else { return Ok(()) };

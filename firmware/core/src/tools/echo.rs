@@ -1,6 +1,6 @@
 //! `echo`: gives back what it was called with. (A tool's parts are explained in this folder's README.md.)
 
-use super::Toolbox;
+use super::ToolCall;
 use crate::json::{Value, Writer};
 use crate::tool::{Example, Failure, Success, Tool};
 
@@ -17,8 +17,8 @@ pub(super) static TOOL: Tool<'static> = Tool {
     ..Tool::builtin("echo")
 };
 
-pub(super) async fn run<P, S>(
-    _: &Toolbox<'_, P, S>,
+pub(super) async fn run<S>(
+    _: &ToolCall<'_, S>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
 ) -> Result<Success, Failure> {

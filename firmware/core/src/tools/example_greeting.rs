@@ -1,6 +1,6 @@
 //! `example_greeting`: shows how a tool is made. (A tool's parts are explained in this folder's README.md.)
 
-use super::Toolbox;
+use super::ToolCall;
 use crate::json::{Value, Writer};
 use crate::limits;
 use crate::tool::{Example, Failure, Success, Tool};
@@ -16,8 +16,8 @@ pub(super) static TOOL: Tool<'static> = Tool {
     ..Tool::builtin("example_greeting")
 };
 
-pub(super) async fn run<P, S>(
-    _: &Toolbox<'_, P, S>,
+pub(super) async fn run<S>(
+    _: &ToolCall<'_, S>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
 ) -> Result<Success, Failure> {

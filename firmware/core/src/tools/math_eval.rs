@@ -1,6 +1,6 @@
 //! `math_eval`: arithmetic, and nothing but arithmetic. (A tool's parts are explained in this folder's README.md.)
 
-use super::Toolbox;
+use super::ToolCall;
 use crate::json::{Value, Writer};
 use crate::tool::{Example, Failure, Success, Tool};
 use crate::{limits, math};
@@ -25,8 +25,8 @@ pub(super) static TOOL: Tool<'static> = Tool {
     ..Tool::builtin("math_eval")
 };
 
-pub(super) async fn run<P, S>(
-    _: &Toolbox<'_, P, S>,
+pub(super) async fn run<S>(
+    _: &ToolCall<'_, S>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
 ) -> Result<Success, Failure> {

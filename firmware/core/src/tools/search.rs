@@ -1,6 +1,6 @@
 //! `search`: asks a search service through the broker. (A tool's parts are explained in this folder's README.md.)
 
-use super::Toolbox;
+use super::ToolCall;
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
 use crate::questions::{Recipient, Unanswered};
@@ -20,15 +20,15 @@ pub(super) static TOOL: Tool<'static> = Tool {
 };
 
 /// Dropped in the middle, the service may have been asked; its answer then finds nobody.
-pub(super) async fn run<P, S>(
-    toolbox: &Toolbox<'_, P, S>,
+pub(super) async fn run<S>(
+    call: &ToolCall<'_, S>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
 ) -> Result<Success, Failure> {
     let query = arguments.get("query").unwrap_or(Value::NULL);
     let question = |payload: &mut Writer<'_>| payload.object(|object| object.field("query", query));
     let answer = |payload: &[u8]| read(payload, result);
-    match toolbox.questions.ask(Recipient::Search, limits::SEARCH_TIMEOUT, question, answer).await {
+    match call.hub.questions.ask(Recipient::Search, limits::SEARCH_TIMEOUT, question, answer).await {
         Ok(outcome) => outcome,
         Err(Unanswered::LongQuestion) => Err(Failure::new(
             ErrorType::InvalidParameters,
