@@ -18,7 +18,7 @@ use crate::request::{self, Refusal};
 use crate::schema::{self, Unknown};
 use crate::store::Store;
 use crate::text::{clip, one_line};
-use crate::tool::{self, Caller, Name};
+use crate::tool::{Caller, Name};
 use crate::tools::ToolCall;
 
 /// Room for what follows a list.
@@ -148,7 +148,7 @@ pub(super) async fn set<F: MultiwriteNorFlash>(
         // The call was just written to this buffer.
         let Some((tool, arguments)) = call.read(scratch) else { return Err(Refusal::Unanswerable) };
         decision_time.set(Duration::MIN);
-        let event = tool::execute(hub.registry, tool_call, &tool, arguments, &mut writer).await;
+        let event = tool_call.execute(&tool, arguments, &mut writer).await;
         let is_done = event.success;
         hub.events.has_room(hub.broker, limits::EVENT_WAIT).await;
         hub.events.push(Event::Tool(event));

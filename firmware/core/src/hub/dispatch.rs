@@ -159,7 +159,7 @@ async fn tool_call<F: MultiwriteNorFlash>(
     let arguments = request.get("arguments").unwrap_or(Value::NULL);
     let decision_time = Cell::new(Duration::MIN);
     let call = &ToolCall { hub, caller: Caller::Person, decision_time: &decision_time };
-    let event = tool::execute(hub.registry, call, &name, arguments, reply).await;
+    let event = call.execute(&name, arguments, reply).await;
     hub.events.has_room(hub.broker, limits::EVENT_WAIT).await;
     hub.events.push(Event::Tool(event));
     Ok(())

@@ -1,7 +1,7 @@
 //! The hub: joins the session with the broker, the jobs, the store and the link to the controller.
 //!
 //! ```text
-//!   session ──► request::Intake ──► slots ──► dispatch ──┬──► tool::execute
+//!   session ──► request::Intake ──► slots ──► dispatch ──┬──► tools::execute
 //!      │                                                 ├──► turn ──► questions
 //!      └──► publisher ◄── replies, questions,            ├──► settings
 //!                         events, notices, info          └──► content

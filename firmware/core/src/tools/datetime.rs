@@ -7,7 +7,7 @@ use crate::context::HubContext;
 use crate::json::{Value, Writer};
 use crate::settings::TIME_ZONE;
 use crate::store::Store;
-use crate::tool::{ErrorType, Example, Failure, Success, Tool};
+use crate::tool::{ErrorType, Example, Failure, Success, Tool, ToolResult};
 use crate::zone::{Date, Rule, Zone};
 
 pub(super) static TOOL: Tool<'static> = Tool {
@@ -26,7 +26,7 @@ pub(super) async fn run<F: MultiwriteNorFlash>(
     call: &ToolCall<'_, Store<'_, F>>,
     _: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let opened = result.open();
     let date = write_now(call.hub, result).await;
     result.close(opened);

@@ -2,7 +2,7 @@
 
 use super::ToolCall;
 use crate::json::{Value, Writer};
-use crate::tool::{Example, Failure, Success, Tool};
+use crate::tool::{Example, Success, Tool, ToolResult};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Gives back its arguments.\n\nFor testing the way to the hub: whatever arguments it is called with come \
@@ -21,7 +21,7 @@ pub(super) async fn run<S>(
     _: &ToolCall<'_, S>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     result.object(|object| object.field("echo", arguments));
     Ok(Success::PLAIN)
 }

@@ -5,7 +5,7 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use super::ToolCall;
 use crate::json::{Value, Writer};
 use crate::store::Store;
-use crate::tool::{Example, Failure, Hints, Success, Tool};
+use crate::tool::{Example, Hints, Success, Tool, ToolResult};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Erases all settings, flags and documents.\n\nThe hub then restarts as it was when it was new. What was \
@@ -28,7 +28,7 @@ pub(super) async fn run<F: MultiwriteNorFlash>(
     call: &ToolCall<'_, Store<'_, F>>,
     _: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     call.hub.store.lock().await.erase_all().await?;
     call.hub.speaker.forget();
     call.hub.restart.signal(());

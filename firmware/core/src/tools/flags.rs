@@ -10,7 +10,7 @@ use crate::json::{Kind, Value, Writer};
 use crate::limits;
 use crate::store::{Key, NameFault, Part, Scope, Section, Store, StoreError};
 use crate::text::Measure;
-use crate::tool::{EPILOGUE, Example, Failure, Success, Tool};
+use crate::tool::{EPILOGUE, Example, Failure, Success, Tool, ToolResult};
 
 /// The schema of a verb's arguments.
 macro_rules! schema {
@@ -58,7 +58,7 @@ macro_rules! flag_tools {
                 call: &ToolCall<'_, Store<'_, F>>,
                 arguments: Value<'_>,
                 result: &mut Writer<'_>,
-            ) -> Result<Success, Failure> {
+            ) -> ToolResult {
                 $verb(Owner::$owner, call, arguments, result).await
             }
         }
@@ -133,7 +133,7 @@ async fn set<F: MultiwriteNorFlash>(
     call: &ToolCall<'_, Store<'_, F>>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let name = name(arguments, "name")?.unwrap_or_default();
     let value = arguments.get("value").unwrap_or(Value::NULL);
     let mut store = call.hub.store.lock().await;
@@ -169,7 +169,7 @@ async fn get<F: MultiwriteNorFlash>(
     call: &ToolCall<'_, Store<'_, F>>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let name = name(arguments, "name")?.unwrap_or_default();
     let mut store = call.hub.store.lock().await;
     let project;
@@ -205,7 +205,7 @@ async fn list<F: MultiwriteNorFlash>(
     call: &ToolCall<'_, Store<'_, F>>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let after = name(arguments, "after")?;
     let mut store = call.hub.store.lock().await;
     let project = store.project().await?;

@@ -10,7 +10,7 @@ use super::{DOCUMENTS, ToolCall};
 use crate::json::{Value, Writer};
 use crate::limits;
 use crate::store::{Expression, Store};
-use crate::tool::{EPILOGUE, ErrorType, Example, Failure, Success, Tool};
+use crate::tool::{EPILOGUE, ErrorType, Example, Failure, Success, Tool, ToolResult};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Reads documents of the home.\n\nDocuments belong to categories; some come with the hub, others were put \
@@ -38,7 +38,7 @@ pub(super) async fn run<F: MultiwriteNorFlash>(
     call: &ToolCall<'_, Store<'_, F>>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let text = expression(arguments)?;
     let expression = Expression::parse(&text).map_err(|malformed| {
         Failure::new(ErrorType::InvalidParameters, format_args!("Invalid expression: {malformed}"))

@@ -12,7 +12,7 @@ use crate::json::{Value, Writer};
 use crate::limits;
 use crate::link::LinkState;
 use crate::text::Measure;
-use crate::tool::{EPILOGUE, ErrorType, Example, Failure, Success, Tool};
+use crate::tool::{EPILOGUE, ErrorType, Example, Failure, Success, Tool, ToolResult};
 
 /// Batteries with less than this many percent are low.
 const LOW: u8 = 20;
@@ -63,7 +63,7 @@ pub(super) async fn run<S>(
     call: &ToolCall<'_, S>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let home = call.hub.home;
     settle(call).await;
     if !home.is_known() {

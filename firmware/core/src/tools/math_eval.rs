@@ -2,7 +2,7 @@
 
 use super::ToolCall;
 use crate::json::{Value, Writer};
-use crate::tool::{Example, Failure, Success, Tool};
+use crate::tool::{Example, Failure, Success, Tool, ToolResult};
 use crate::{limits, math};
 
 pub(super) static TOOL: Tool<'static> = Tool {
@@ -29,7 +29,7 @@ pub(super) async fn run<S>(
     _: &ToolCall<'_, S>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let expression = arguments.get("expression").and_then(|expression| expression.as_text());
     let decoded = expression.and_then(|expression| expression.decode::<{ limits::MATH_EXPRESSION }>());
     let Some(expression) = decoded else {

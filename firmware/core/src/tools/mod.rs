@@ -1,6 +1,7 @@
-//! The hub's own tools, one file each, and the list of them. `README.md` in this folder is the template for a new one.
+//! The executor ([`execute`]), and the hub's own tools, one file each, with the list of them. `README.md` in this folder is the template for a new one.
 
 mod controller;
+mod execute;
 mod flags;
 
 use core::cell::Cell;
@@ -9,15 +10,14 @@ use core::pin::{Pin, pin};
 use embassy_time::Duration;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use crate::approval::{Admitted, Approver, Assessment, Denial, GateSettings, Unanswered};
+use crate::approval::Approver;
 use crate::context::HubContext;
 use crate::json::{Value, Writer};
 use crate::store::{Builtin, Store};
-use crate::tool::{
-    Addressed, Answer, Caller, ControllerCall, Failed, Failure, Handlers, Success, Tool, Withdrawn,
-};
+use crate::tool::{Caller, Execution, Name, Tool, ToolResult};
 
 pub(crate) use self::datetime::write_now;
+pub use self::execute::{Handlers, execute};
 
 /// The documents that come with the firmware. A stored one of the same category and name replaces one of these.
 pub const DOCUMENTS: &[Builtin<'static>] = &[
@@ -54,6 +54,18 @@ impl<'a, S> ToolCall<'a, S> {
     }
 }
 
+impl<F: MultiwriteNorFlash> ToolCall<'_, Store<'_, F>> {
+    /// Makes the call, as [`execute`] describes it.
+    pub(crate) async fn execute(
+        &self,
+        name: &Name,
+        arguments: Value<'_>,
+        reply: &mut Writer<'_>,
+    ) -> Execution {
+        execute(self, &self.approver(), name, arguments, reply).await
+    }
+}
+
 /// Collects the tools: each name is a module with a `TOOL` and a `run`, in a file of that name or `in` another. Those after
 /// `examples` are only registered when examples are wanted.
 macro_rules! declare {
@@ -73,13 +85,8 @@ macro_rules! declare {
         /// Tools that show how tools are made.
         pub static EXAMPLE_TOOLS: &[&Tool<'static>] = &[$(&$example::TOOL),*];
 
-        impl<'a, F: MultiwriteNorFlash> Handlers for ToolCall<'a, Store<'_, F>> {
-            async fn run(
-                &self,
-                name: &str,
-                arguments: Value<'_>,
-                result: &mut Writer<'_>,
-            ) -> Option<Result<Success, Failure>> {
+        impl<F: MultiwriteNorFlash> Handlers for ToolCall<'_, Store<'_, F>> {
+            async fn run(&self, name: &str, arguments: Value<'_>, result: &mut Writer<'_>) -> Option<ToolResult> {
                 // Each behind a pointer: otherwise one stack frame would hold all of them.
                 $(if name == stringify!($tool) {
                     let run: Pin<&mut dyn Future<Output = _>> = pin!($tool::run(self, arguments, result));
@@ -90,58 +97,6 @@ macro_rules! declare {
                     return Some(run.await);
                 })*
                 None
-            }
-
-            type GateSettings = GateSettings;
-            type Assessment = Assessment;
-            type Admitted = Admitted<'a>;
-            type Denial = Denial;
-            type Unanswered = Unanswered;
-
-            async fn gate_settings(&self) -> GateSettings {
-                self.approver().settings().await
-            }
-
-            async fn assess(
-                &self,
-                settings: &GateSettings,
-                call: &ControllerCall<'_>,
-            ) -> Result<(Assessment, Option<Addressed>), Denial> {
-                self.approver().assess(settings, call).await
-            }
-
-            async fn admit(
-                &self,
-                settings: &GateSettings,
-                call: &ControllerCall<'_>,
-                assessment: &Assessment,
-            ) -> Result<Admitted<'a>, Denial> {
-                self.approver().admit(settings, call, assessment).await
-            }
-
-            async fn admit_builtin(&self, settings: &GateSettings, call: &ControllerCall<'_>) -> Result<(), Denial> {
-                self.approver().admit_builtin(settings, call).await
-            }
-
-            fn denied(&self, call: &ControllerCall<'_>, why: Denial) -> Failure {
-                why.explain(self.hub.home, call)
-            }
-
-            async fn call(
-                &self,
-                admitted: Admitted<'a>,
-                compose: impl FnOnce(&mut Writer<'_>) -> Result<(), Withdrawn>,
-                read: impl FnOnce(Answer<'_>) -> Result<Success, Failed>,
-            ) -> Result<Result<Success, Failed>, Unanswered> {
-                admitted.call(self.hub.port, compose, read).await
-            }
-
-            fn unanswered(&self, name: &str, why: Unanswered) -> Failure {
-                controller::explain_unanswered(self.hub.home, name, why)
-            }
-
-            fn decision_time(&self) -> Duration {
-                self.decision_time.get()
             }
         }
     };

@@ -2,7 +2,7 @@
 
 use super::ToolCall;
 use crate::json::{Value, Writer};
-use crate::tool::{Example, Failure, Hints, Success, Tool};
+use crate::tool::{Example, Hints, Success, Tool, ToolResult};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Restarts the hub.\n\nThe hub is away for some seconds, and conversations that are going on are lost. It \
@@ -23,7 +23,7 @@ pub(super) async fn run<S>(
     call: &ToolCall<'_, S>,
     _: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     call.hub.restart.signal(());
     result.object(|object| object.field("restarting", true));
     Ok(Success::saying(format_args!("The hub restarts now.")))

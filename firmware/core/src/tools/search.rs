@@ -4,7 +4,7 @@ use super::ToolCall;
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
 use crate::questions::{Recipient, Unanswered};
-use crate::tool::{ErrorType, Example, Failure, Implementation, Success, Tool};
+use crate::tool::{ErrorType, Example, Failure, Implementation, Success, Tool, ToolResult};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Searches the web.\n\nUse it for news, opening hours, facts that may have changed, and whatever you are not \
@@ -24,7 +24,7 @@ pub(super) async fn run<S>(
     call: &ToolCall<'_, S>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let query = arguments.get("query").unwrap_or(Value::NULL);
     let question = |payload: &mut Writer<'_>| payload.object(|object| object.field("query", query));
     let answer = |payload: &[u8]| read(payload, result);
@@ -58,7 +58,7 @@ const fn reason(why: Unanswered) -> &'static str {
 }
 
 /// Copies the service's answer: an object, with an `error` if the search failed.
-fn read(payload: &[u8], result: &mut Writer<'_>) -> Result<Success, Failure> {
+fn read(payload: &[u8], result: &mut Writer<'_>) -> ToolResult {
     let answer = Value::parse(payload).ok().filter(|answer| answer.kind() == Kind::Object);
     let Some(answer) = answer else {
         return Err(Failure::failed(format_args!("The search service did not answer with a JSON object")));

@@ -12,9 +12,7 @@ use crate::json::{Mark, Value, Writer};
 use crate::limits;
 use crate::store::Store;
 use crate::text::clip;
-use crate::tool::{
-    ControllerCall, ErrorType, Example, Failed, Failure, Hints, Implementation, Name, Success, Tool, Withdrawn,
-};
+use crate::tool::{ControllerCall, ErrorType, Example, Failed, Failure, Hints, Implementation, Name, Success, Tool, ToolResult, Withdrawn};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Takes back the last change of a device.\n\nWhoever made it, a person or a model. Use it when somebody says \"undo \
@@ -35,7 +33,7 @@ pub(super) async fn run<F: MultiwriteNorFlash>(
     undo: &ToolCall<'_, Store<'_, F>>,
     _: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let home = undo.hub.home;
     let settings = undo.approver().settings().await;
     let (change, device, steps) = match home.undo_steps() {

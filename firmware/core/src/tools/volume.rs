@@ -2,7 +2,7 @@
 
 use super::ToolCall;
 use crate::json::{Value, Writer};
-use crate::tool::{Example, Failure, Success, Tool};
+use crate::tool::{Example, Success, Tool, ToolResult};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Tells or changes the speaker's volume.\n\nUse it when somebody wants the hub to speak louder, more \
@@ -23,7 +23,7 @@ pub(super) async fn run<S>(
     call: &ToolCall<'_, S>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let number = |name| arguments.get(name).and_then(|value| value.as_integer());
     let platform = call.hub.platform;
     let wanted = match (number("level"), number("change")) {

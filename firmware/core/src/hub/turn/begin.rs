@@ -20,8 +20,8 @@ use crate::request::{self, Refusal};
 use crate::settings;
 use crate::store::{Document, Expression, Store};
 use crate::text::Measure;
-use crate::tool::{Caller, Handlers, Name};
-use crate::tools::{DOCUMENTS, ToolCall};
+use crate::tool::{Caller, Name};
+use crate::tools::{DOCUMENTS, Handlers, ToolCall};
 
 /// The intent of what is spoken to a satellite, if nobody names another.
 const VOICE: &str = "voice";

@@ -5,7 +5,7 @@
 //!                            ▲ │ Input, Step
 //!   request ──► Caller ──► Driver ──► reply              drives: this module
 //!                  begin ▲   │ │
-//!      rule, settings ───┘   │ └──► tool::execute        runs the calls
+//!      rule, settings ───┘   │ └──► ToolCall             runs the calls
 //!                            ▼
 //!   Conversations ◄──── Questions ──► publisher ──► broker ──► model
 //!   keeps: history,     carries: one question and
@@ -208,7 +208,7 @@ impl<F: MultiwriteNorFlash> Driver<'_, Store<'_, F>> {
                 &ToolCall { hub: self.hub, caller: self.caller.as_model(), decision_time: &decision_time };
             let running = async {
                 has_begun.set(true);
-                tool::execute(self.hub.registry, tool_call, &name, call.arguments(), &mut writer).await
+                tool_call.execute(&name, call.arguments(), &mut writer).await
             };
             // A call that waits for approval has not been sent.
             let is_unsent = || self.hub.approvals.waiting_in(&self.caller.id).is_some();
