@@ -3,17 +3,16 @@
 //! ```text
 //!   session ──► request::Intake ──► slots ──► dispatch ──┬──► tools::execute
 //!      │                                                 ├──► turn ──► questions
-//!      └──► publisher ◄── replies, questions,            ├──► settings
-//!                         events, notices, info          └──► content
+//!      └──► outbox ◄── replies, questions,               ├──► settings
+//!                      events, notices, states           └──► content
 //! ```
 
-mod announcements;
 mod content;
 mod device;
 mod dispatch;
 mod health;
 mod info;
-mod publisher;
+mod outbox;
 mod safe;
 mod session;
 mod settings;

@@ -10,7 +10,7 @@ use minimq::{
     Buffers, ConfigBuilder, ConfigError, Io, QoS, RetainHandling, SubscriptionOptions, TopicFilter, Will,
 };
 
-use super::publisher::Publisher;
+use super::outbox::Outbox;
 use crate::context::{HubContext, Identity};
 use crate::discovery;
 use crate::json::Value;
@@ -45,7 +45,7 @@ pub(super) async fn run<D: Dial, S>(
             core::future::pending().await
         }
     };
-    let mut publisher = Publisher::new(hub);
+    let mut outbox = Outbox::new(hub);
     loop {
         let Some(broker) = &identity.destination(hub.now().map(|now| now.unix_seconds)) else {
             error!("mqtt: the broker's address is malformed; set broker.url. The hub stays offline");
@@ -59,8 +59,7 @@ pub(super) async fn run<D: Dial, S>(
                 warn_of_limits(connection);
                 let Err(lost) = {
                     // Behind a pointer, for a stack frame of its own: the handshake of TLS needs the room.
-                    let serving: Pin<&mut dyn Future<Output = _>> =
-                        pin!(serve(connection, &mut publisher, hub));
+                    let serving: Pin<&mut dyn Future<Output = _>> = pin!(serve(connection, &mut outbox, hub));
                     serving.await
                 };
                 if lost == Lost::Congested {
@@ -68,7 +67,7 @@ pub(super) async fn run<D: Dial, S>(
                     // Otherwise the broker would announce that the hub is gone.
                     let _ = with_timeout(limits::FAREWELL, connection.disconnect()).await;
                 }
-                publisher.is_lost = lost != Lost::Congested;
+                outbox.is_lost = lost != Lost::Congested;
                 hub.questions.disconnected();
                 lost
             }
@@ -133,38 +132,38 @@ fn config<'m>(memory: &'m mut Memory, identity: &'m Identity) -> Result<ConfigBu
 /// Serves one connection until it ends.
 async fn serve<IO: Io, S>(
     connection: &mut Connection<'_, '_, IO>,
-    publisher: &mut Publisher<'_, S>,
+    outbox: &mut Outbox<'_, S>,
     hub: &HubContext<'_, S>,
 ) -> Result<Infallible, Lost> {
-    publisher.connected(connection.is_fresh());
+    outbox.connected(connection.is_fresh());
     hub.questions.connected(connection.is_fresh());
     let mut relay_is_wanted = true;
     loop {
-        publisher.release_replies();
+        outbox.release_replies();
         if connection.needs_subscribing() {
-            subscribe(connection, &publisher.topics).await?;
+            subscribe(connection, &outbox.topics).await?;
         }
         // Whoever reads "online" may ask at once, so the hub listens first.
         if connection.is_subscribed() {
-            publisher.publish(connection).await?;
+            outbox.publish(connection).await?;
             loop {
                 // Borrowed, because a pattern that moves the value would keep a second copy in the future.
-                let refused = publisher.take_waiting();
+                let refused = outbox.take_waiting();
                 let Some(refused) = &refused else { break };
-                publisher.reply_now(connection, refused).await?;
+                outbox.reply_now(connection, refused).await?;
             }
         }
-        if connection.is_subscribed() && connection.is_retaining() && publisher.has_swept() {
-            sweep(connection, &publisher.topics, hub).await?;
+        if connection.is_subscribed() && connection.is_retaining() && outbox.has_swept() {
+            sweep(connection, &outbox.topics, hub).await?;
         }
-        if connection.is_subscribed() && publisher.status_is_wanted && hub.discovery.is_on() {
-            publisher.status_is_wanted = !listen_for_home_assistant(connection).await?;
+        if connection.is_subscribed() && outbox.status_is_wanted && hub.discovery.is_on() {
+            outbox.status_is_wanted = !listen_for_home_assistant(connection).await?;
         }
         if connection.is_subscribed() && relay_is_wanted {
             relay_is_wanted = !listen_for_relays(connection).await?;
         }
         // What waits for room is published when there is some, and not before.
-        let can_publish = connection.is_subscribed() && !publisher.has_backlog();
+        let can_publish = connection.is_subscribed() && !outbox.has_backlog();
         let news = async {
             match can_publish {
                 true => {
@@ -179,27 +178,27 @@ async fn serve<IO: Io, S>(
             connection.receive(),
             hub.slots.answered(),
             select(hub.port.status().changed(), hub.speaker.changed()),
-            select(hub.questions.due(), publisher.callers_returned()),
+            select(hub.questions.due(), outbox.callers_returned()),
             news,
         );
         let mut size = 0;
         let reply = match woken.await {
             Either5::First(received) => match received? {
-                Some(received) if publisher.topics.is_answer(received.message.topic()) => {
+                Some(received) if outbox.topics.is_answer(received.message.topic()) => {
                     hub.questions.ready().await;
                     take_answer(&received, hub);
                     None
                 }
-                Some(received) if publisher.topics.device_in(received.message.topic()).is_some() => {
+                Some(received) if outbox.topics.device_in(received.message.topic()).is_some() => {
                     let message = &received.message;
-                    let id = publisher.topics.device_in(message.topic()).unwrap_or_default();
-                    publisher.found_state(id, message.payload());
+                    let id = outbox.topics.device_in(message.topic()).unwrap_or_default();
+                    outbox.found_state(id, message.payload());
                     None
                 }
                 Some(received)
                     if hub.discovery.announced_on(hub.identity.id(), received.message.topic()).is_some() =>
                 {
-                    publisher.found_announcement(received.message.topic(), received.message.payload());
+                    outbox.found_announcement(received.message.topic(), received.message.payload());
                     None
                 }
                 Some(received) if received.message.topic() == RELAY => {
@@ -212,24 +211,24 @@ async fn serve<IO: Io, S>(
                     // It has started, and has forgotten what was not retained.
                     if received.message.payload() == b"online" {
                         info!("mqtt: Home Assistant has started");
-                        publisher.announce_all();
+                        outbox.announce_all();
                     }
                     None
                 }
                 Some(received) => {
                     size = received.size;
-                    publisher.intake.take(&received, &publisher.topics, hub.slots, hub.approvals)
+                    outbox.intake.take(&received, &outbox.topics, hub.slots, hub.approvals)
                 }
                 None => None,
             },
             Either5::Second(slot) => {
-                publisher.on_written(connection, slot).await;
+                outbox.on_written(connection, slot).await;
                 None
             }
             Either5::Third(changed) => {
                 match changed {
-                    Either::First(()) => publisher.info_is_due = true,
-                    Either::Second(()) => publisher.volume_is_due = true,
+                    Either::First(()) => outbox.info_is_due = true,
+                    Either::Second(()) => outbox.volume_is_due = true,
                 }
                 None
             }
@@ -245,7 +244,7 @@ async fn serve<IO: Io, S>(
             if reply.answer.is_err() {
                 connection.note_refusal(size);
             }
-            publisher.reply_now(connection, reply).await?;
+            outbox.reply_now(connection, reply).await?;
         }
     }
 }

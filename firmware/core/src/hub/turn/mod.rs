@@ -7,14 +7,14 @@
 //!                  begin ▲   │ │
 //!      rule, settings ───┘   │ └──► ToolCall             runs the calls
 //!                            ▼
-//!   Conversations ◄──── Questions ──► publisher ──► broker ──► model
+//!   Conversations ◄──── Questions ──► outbox ──► broker ──► model
 //!   keeps: history,     carries: one question and
 //!   settings            its answer
 //! ```
 //!
 //! A turn begins ([`begin`]) with the rule, which is read once into the settings that [`Conversations`] keeps beside the
 //! history. From then on [`Driver`] does what [`Turn`] decides: it asks the model through [`Questions`] and waits, or
-//! executes a call. The question to a model is as large as a packet may be, so it is nowhere kept: the publisher has it
+//! executes a call. The question to a model is as large as a packet may be, so it is nowhere kept: the outbox has it
 //! composed from history and settings when there is room to send it. When the turn is over, its ending is the reply.
 //!
 //! [`Conversations`]: crate::conversations::Conversations
