@@ -145,7 +145,8 @@ pub struct Approvals {
 }
 
 impl Approvals {
-    pub(crate) const fn new() -> Self {
+    /// None is pending.
+    pub const fn new() -> Self {
         Self {
             places: [const { Place::new() }; limits::APPROVALS],
             seed: Cell::new(0),

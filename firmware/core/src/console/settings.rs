@@ -6,14 +6,15 @@ use embedded_io_async::Write;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::{String, Vec};
 
+use super::Console;
 use super::command::{assignment, known_key, nearest_key};
 use super::input::Input;
-use super::{Console, Resources};
 use crate::approval::forget_wrong_pins;
+use crate::context::HubContext;
 use crate::discovery::Discovery;
 use crate::limits;
 use crate::log::info;
-use crate::platform::{Network, Platform};
+use crate::platform::Network;
 use crate::request;
 use crate::settings::{self, RULE_PREFIX, SETTINGS, Setting, SettingKind, TIME_SERVER, VOLUME, certificate};
 use crate::store::{Key, Section, Store, StoreError};
@@ -27,7 +28,7 @@ pub(super) struct Started(Vec<u32, { limits::SETTINGS }>);
 
 impl Started {
     /// Reads all settings.
-    pub(super) async fn read<N, P, F: MultiwriteNorFlash>(hub: &Resources<'_, N, P, Store<'_, F>>) -> Self {
+    pub(super) async fn read<F: MultiwriteNorFlash>(hub: &HubContext<'_, Store<'_, F>>) -> Self {
         let mut digests = Vec::new();
         let mut store = hub.store.lock().await;
         for row in SETTINGS {
@@ -67,13 +68,7 @@ fn digest(text: &str) -> u32 {
     text.bytes().fold(0x811C_9DC5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-impl<W, N, P, F> Console<'_, W, N, P, Store<'_, F>>
-where
-    W: Write,
-    N: Network,
-    P: Platform,
-    F: MultiwriteNorFlash,
-{
+impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>> {
     /// All settings, or the one that is named at this point of the line.
     pub(super) async fn show(&mut self, input: &mut Input, at: usize) {
         // What a slider has changed is among them.

@@ -1,7 +1,7 @@
 //! The home: the devices that the controller offers, and what the hub knows of them.
 //!
 //! ```text
-//!   controller ──► link ──► follow ──► Table ──► publisher ──► device/<id>
+//!   controller ──► link ──► follow ──► Table ──► outbox ──► device/<id>
 //!                                        │
 //!     approval ──► resolve, changes ─────┴──► device/list, device/set, home_status, undo
 //! ```
@@ -81,7 +81,7 @@ pub struct Home {
     schedule: Cell<Schedule>,
     /// [`follow`] has something to do.
     wake: Signal<NoopRawMutex, ()>,
-    /// The publisher has something to do.
+    /// The outbox has something to publish.
     changed: Signal<NoopRawMutex, ()>,
     /// The list has changed while it was being received.
     list_is_stale: Cell<bool>,
