@@ -4,6 +4,7 @@
 
 use embassy_time::Duration;
 
+pub use hub_contract::CONVERSATION;
 pub use hub_json::limits::{JSON_DEPTH, LINE, LINE_DEPTH, LINE_DESCRIPTION, QUOTE};
 
 /// The hub's name at the broker, `hearthwave-<hub-id>`; minimq has room for 64.
@@ -539,9 +540,6 @@ pub const CALL_LEAST: usize = 160;
 
 /// A request's `satellite` as JSON: a name, or an object with the room and the like. It is returned with the reply.
 pub const SATELLITE: usize = 256;
-
-/// The name of a conversation.
-pub const CONVERSATION: usize = 48;
 
 /// Conversations that are kept: one for each of the rooms in which people talk most.
 pub const CONVERSATIONS: usize = 3;

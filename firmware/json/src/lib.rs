@@ -28,7 +28,7 @@
 //! | [`Writer`], [`Encode`] | write a document into a buffer |
 //! | [`Cut`] | write a value into less room than it needs, as valid JSON with a mark |
 //! | [`Condenser`] | keep what fits of a document that arrives byte by byte |
-//! | [`text`] | measure, cut and escape text |
+//! | [`text`], [`hash`] | measure, cut, escape and hash text |
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(
@@ -47,6 +47,7 @@ extern crate std;
 
 mod condense;
 mod cut;
+pub mod hash;
 pub mod limits;
 mod number;
 mod scan;

@@ -5,8 +5,9 @@ use core::convert::Infallible;
 use embassy_futures::select::select;
 use embassy_time::{Instant, Timer, with_timeout};
 use heapless::String;
+use hub_contract::DEVICE_URI;
 
-use super::device::{Description, URI};
+use super::device::Description;
 use super::table::Flags;
 use super::{DeviceId, Home, Task};
 use crate::json::{Value, Writer};
@@ -338,7 +339,7 @@ fn take(home: &Home, id: &DeviceId, answer: Answer<'_>) -> bool {
 }
 
 fn uri(id: &DeviceId, params: &mut Writer<'_>) -> Result<(), Infallible> {
-    params.object(|params| params.field("uri", format_args!("{URI}{id}")));
+    params.object(|params| params.field("uri", format_args!("{DEVICE_URI}{id}")));
     Ok(())
 }
 

@@ -6,6 +6,7 @@
 use super::device::Device;
 use super::names::{Match, Spoken};
 use super::table::Table;
+use crate::hash::Fnv32;
 use crate::json::{Kind as JsonKind, Text, Value};
 use crate::limits;
 
@@ -42,7 +43,7 @@ const _: () = assert!(limits::DEVICE_TOOLS <= ToolBits::BITS as usize);
 
 /// The hash by which tools, and devices without room, are told apart. Tools that collide are resolved alike, which is harmless.
 pub(super) fn hash(tool: impl Iterator<Item = char>) -> u32 {
-    tool.fold(0x811c_9dc5, |hash, letter| (hash ^ u32::from(letter)).wrapping_mul(0x0100_0193))
+    Fnv32::of(tool)
 }
 
 /// How the actions of a device address it.

@@ -21,5 +21,5 @@ pub use client::{Client, Memory, Role, explain};
 pub use connection::{Connection, Lost, Payload, Received, Rejection, Sent, copy};
 pub use reached::Reached;
 pub use reply_to::{ReplyTo, UnusableReplyTo};
-pub use topic::{RELAY, Topic, Topics};
+pub use topic::{Topic, Topics};
 pub use transport::{PacketInfo, Transport};
