@@ -49,7 +49,6 @@ mod condense;
 mod cut;
 pub mod hash;
 pub mod limits;
-mod number;
 mod scan;
 mod shortest;
 mod string;
@@ -64,7 +63,6 @@ use core::fmt;
 
 pub use condense::{Condenser, ItemOf};
 pub use cut::{Cut, Ending};
-pub use number::read as read_number;
 pub use shortest::Shortest;
 pub use string::Text;
 pub use value::{Items, Kind, Members, Value};
