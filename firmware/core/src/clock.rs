@@ -4,7 +4,7 @@ use core::cell::Cell;
 
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::signal::Signal;
-use embassy_time::Instant;
+use embassy_time::{Instant, Timer};
 
 use crate::limits;
 
@@ -12,6 +12,14 @@ use crate::limits;
 const EARLIEST: i64 = 1_735_689_600;
 /// 2100-01-01.
 const LATEST: i64 = 4_102_444_800;
+
+/// Waits until an instant, or for ever if there is none.
+pub async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => Timer::at(at).await,
+        None => core::future::pending().await,
+    }
+}
 
 /// Who said what time it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

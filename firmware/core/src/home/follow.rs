@@ -10,6 +10,7 @@ use hub_contract::DEVICE_URI;
 use super::device::Description;
 use super::table::Flags;
 use super::{DeviceId, Home, Task};
+use crate::clock::sleep_until;
 use crate::json::{Value, Writer};
 use crate::limits;
 use crate::link::{CallError, Method, Offer, Port};
@@ -30,13 +31,7 @@ pub async fn follow(port: &Port, home: &Home, notices: &Notices) -> ! {
         report_losses(home, notices);
         let done = match home.next_task(Instant::now()) {
             Task::Wait(until) => {
-                let until = async {
-                    match until {
-                        Some(until) => Timer::at(until).await,
-                        None => core::future::pending().await,
-                    }
-                };
-                select(home.wake.wait(), until).await;
+                select(home.wake.wait(), sleep_until(until)).await;
                 true
             }
             Task::List => list(port, home, notices).await,

@@ -2,11 +2,12 @@
 
 use core::cell::Cell;
 
-use embassy_time::{Instant, Timer};
+use embassy_time::Instant;
 use minimq::{Io, Property, Publication, QoS};
 
 use super::events::Event;
 use super::{Parts, announcements, info};
+use crate::clock::sleep_until;
 use crate::home::{DeviceId, Leftover, Remains};
 use crate::json::{Overflow, Value, Writer};
 use crate::limits;
@@ -123,10 +124,7 @@ impl<'a> Publisher<'a> {
 
     /// Waits until the held replies are due.
     pub(super) async fn callers_returned(&self) {
-        match self.intake.replies.held_until(self.callers_return_at) {
-            Some(time) => Timer::at(time).await,
-            None => core::future::pending().await,
-        }
+        sleep_until(self.intake.replies.held_until(self.callers_return_at)).await;
     }
 
     /// The broker keeps a state of a device.
