@@ -116,7 +116,8 @@ fn a_flood_through_mosquitto_gets_answers_and_leaves_the_hub_well() {
     (relay.broker.host, relay.broker.port) = ("localhost".into(), broker.port);
     in_real_time(desk(broker.port, None).relay(relay).tell(async |world| {
         let mut mallory = world.person("mallory").await;
-        flood(&mut mallory, "reply/flood", REQUESTS / 100).await;
+        // On a busy machine mosquitto may be slow to acknowledge.
+        flood(&mut mallory, "reply/flood", REQUESTS / 10).await;
         assert_eq!(world.dials(), 1, "the hub kept its connection");
     }));
 }
