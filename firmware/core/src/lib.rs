@@ -104,6 +104,7 @@ pub mod tools;
 pub mod zone;
 
 pub use hub_json as json;
+pub use hub_json::hash;
 pub use hub_schema as schema;
 
 pub use config::{Address, Broker, Config, DEFAULT_TOOL_PREFIX, HubId, SERIAL_HINT, is_tool_prefix};

@@ -12,14 +12,12 @@ use std::pin::Pin;
 use std::str::FromStr;
 use std::task::{Context, Poll, ready};
 
+use hub_contract::DEFAULT_BAUD;
 use rustix::fs::{Access, Mode, OFlags};
 use rustix::pty::OpenptFlags;
 use rustix::termios::{ControlModes, OptionalActions, SpecialCodeIndex};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-
-/// The speed of a port that none is given for; the controller's.
-pub const BAUD: u32 = 115_200;
 
 /// A serial port to open, written `PATH` or `PATH@BAUD`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,11 +33,13 @@ impl FromStr for SerialPort {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (path, baud) = match text.rsplit_once('@') {
-            None => (text, BAUD),
+            None => (text, DEFAULT_BAUD),
             Some((path, baud)) => match baud.parse() {
                 Ok(baud @ 1..) => (path, baud),
                 _ => {
-                    return Err(format!("'{baud}' is not a baud rate; after '@' comes a number like {BAUD}"));
+                    return Err(format!(
+                        "'{baud}' is not a baud rate; after '@' comes a number like {DEFAULT_BAUD}"
+                    ));
                 }
             },
         };

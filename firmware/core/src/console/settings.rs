@@ -12,6 +12,7 @@ use super::input::Input;
 use crate::approval::forget_wrong_pins;
 use crate::context::HubContext;
 use crate::discovery::Discovery;
+use crate::hash::Fnv32;
 use crate::limits;
 use crate::log::info;
 use crate::platform::Network;
@@ -33,7 +34,7 @@ impl Started {
         let mut store = hub.store.lock().await;
         for row in SETTINGS {
             // There is room for all.
-            let _ = digests.push(digest(&row.value(&mut store, hub.config).await));
+            let _ = digests.push(Fnv32::of(row.value(&mut store, hub.config).await.bytes()));
         }
         Self(digests)
     }
@@ -45,13 +46,13 @@ impl Started {
 
     /// Whether a setting has another value than at the start, and has to wait for the next.
     pub(super) fn waits(&mut self, setting: &Setting, value: &str) -> bool {
-        setting.needs_restart && self.of(setting).is_some_and(|started| *started != digest(value))
+        setting.needs_restart && self.of(setting).is_some_and(|started| *started != Fnv32::of(value.bytes()))
     }
 
     /// It is in use already.
     pub(super) fn applied(&mut self, setting: &Setting, value: &str) {
         if let Some(started) = self.of(setting) {
-            *started = digest(value);
+            *started = Fnv32::of(value.bytes());
         }
     }
 
@@ -61,11 +62,6 @@ impl Started {
             *started = 0;
         }
     }
-}
-
-/// FNV-1a.
-fn digest(text: &str) -> u32 {
-    text.bytes().fold(0x811C_9DC5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
 impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>> {

@@ -3,11 +3,9 @@
 use core::cell::Cell;
 
 use embassy_time::{Duration, with_timeout};
-use serde::Serialize;
-use serde_json_core::to_slice;
 
 use crate::conversations::ConversationId;
-use crate::json::Overflow;
+use crate::json::{Overflow, Writer};
 use crate::limits;
 use crate::mqtt::{Reached, Topic, Topics};
 use crate::queue::Queue;
@@ -39,34 +37,23 @@ impl Event {
 
     /// Writes the payload, and returns its length.
     pub(crate) fn write(&self, buffer: &mut [u8]) -> Result<usize, Overflow> {
-        #[derive(Serialize)]
-        struct ToolFields<'a> {
-            name: &'a str,
-            success: bool,
-            execution_time_ms: u64,
-            slow: bool,
-        }
-        #[derive(Serialize)]
-        struct ChatFields<'a> {
-            conversation: &'a str,
-            state: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            tool: Option<&'a str>,
-        }
-        let written = match self {
+        let mut writer = Writer::new(buffer);
+        writer.object(|out| match self {
             Self::Tool(event) => {
-                let slow = event.is_slow();
-                let tool::Execution { name, success, milliseconds } = event;
-                to_slice(
-                    &ToolFields { name, success: *success, execution_time_ms: *milliseconds, slow },
-                    buffer,
-                )
+                out.field("name", event.name.as_str());
+                out.field("success", event.success);
+                out.field("execution_time_ms", event.milliseconds);
+                out.field("slow", event.is_slow());
             }
             Self::Chat { conversation, state, tool } => {
-                to_slice(&ChatFields { conversation, state, tool: tool.as_deref() }, buffer)
+                out.field("conversation", conversation.as_str());
+                out.field("state", *state);
+                if let Some(tool) = tool {
+                    out.field("tool", tool.as_str());
+                }
             }
-        };
-        written.map_err(|_| Overflow)
+        });
+        writer.finish()
     }
 }
 

@@ -3,9 +3,11 @@
 //! A device's `actions` say by which tools it is controlled, which argument names it, and the exact value of that argument:
 //! the device's address. The hub resolves the spoken name among the devices that a tool controls, and sends the address.
 
+use super::action::DeclaredAction;
 use super::device::Device;
 use super::names::{Match, Spoken};
 use super::table::Table;
+use crate::hash::Fnv32;
 use crate::json::{Kind as JsonKind, Text, Value};
 use crate::limits;
 
@@ -42,7 +44,7 @@ const _: () = assert!(limits::DEVICE_TOOLS <= ToolBits::BITS as usize);
 
 /// The hash by which tools, and devices without room, are told apart. Tools that collide are resolved alike, which is harmless.
 pub(super) fn hash(tool: impl Iterator<Item = char>) -> u32 {
-    tool.fold(0x811c_9dc5, |hash, letter| (hash ^ u32::from(letter)).wrapping_mul(0x0100_0193))
+    Fnv32::of(tool)
 }
 
 /// How the actions of a device address it.
@@ -69,7 +71,7 @@ pub(super) fn read_addressing(
     for (_, action) in actions.members() {
         let naming = naming_argument(actions, action, &|value| address_of(value, name, id));
         let learned = naming.and_then(|(argument, address)| {
-            let tool = action.get("tool")?.as_text()?;
+            let tool = DeclaredAction(action).tool()?;
             let bit = learn(hash(tool.chars()), argument.decode()?, this.tools)?;
             // One address is kept.
             (this.address == Address::Opaque || this.address == address).then_some((address, bit))
@@ -100,14 +102,13 @@ pub(super) fn naming_argument<'a>(
     address: &dyn Fn(Value<'_>) -> Option<Address>,
 ) -> Option<(Text<'a>, Address)> {
     let naming = |action: Value<'a>| {
-        let arguments = action.get("arguments").unwrap_or(Value::EMPTY_OBJECT);
-        arguments.members().filter_map(|(name, value)| Some((name, address(value)?)))
+        DeclaredAction(action).arguments().filter_map(|(name, value)| Some((name, address(value)?)))
     };
     let only = |action: Value<'a>| {
         let mut all = naming(action);
         all.next().filter(|_| all.next().is_none())
     };
-    let tool = |action: Value<'a>| action.get("tool").and_then(|tool| tool.as_text());
+    let tool = |action| DeclaredAction(action).tool();
     only(action).or_else(|| {
         naming(action).find(|(argument, _)| {
             let mut others = actions.members().filter(|(_, other)| tool(*other) == tool(action));
@@ -262,10 +263,9 @@ fn names_guarded(table: &Table, tools: ToolBits, arguments: Value<'_>, naming: &
 /// Whether an argument is one of those of the device's actions.
 fn is_told_apart_by(device: &Device<'_>, argument: &Text<'_>) -> bool {
     device.actions().members().any(|(_, action)| {
-        let declared = action.get("arguments").unwrap_or(Value::EMPTY_OBJECT);
-        let value = action.get("value").and_then(|value| value.get("argument")?.as_text());
-        value.is_some_and(|value| value == *argument)
-            || declared.members().any(|(name, value)| name == *argument && !device.is_addressed_by(value))
+        let action = DeclaredAction(action);
+        action.value_argument().is_some_and(|value| value == *argument)
+            || action.arguments().any(|(name, value)| name == *argument && !device.is_addressed_by(value))
     })
 }
 

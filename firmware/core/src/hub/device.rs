@@ -10,7 +10,7 @@ use heapless::String;
 
 use crate::context::{Event, HubContext};
 use crate::home::{
-    Device, DeviceId, Found, Home, Knowledge, Resolved, Unread, find_unkept, read_actions, write_arguments,
+    DeclaredAction, Device, DeviceId, Found, Home, Knowledge, Resolved, Unread, find_unkept, read_actions,
 };
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::limits;
@@ -234,7 +234,7 @@ fn compose(
         push_list(&list, &mut names);
         return Err(Refusal::NoAction(names));
     };
-    let tool = action.get("tool").and_then(|tool| tool.as_text()?.decode());
+    let tool = DeclaredAction(action).tool().and_then(|tool| tool.decode());
     let tool: Name = tool.ok_or(Refusal::NoAction(String::new()))?;
     let value = value.filter(|value| value.kind() != Kind::Null);
     let value = match (action.get("value"), value) {
@@ -253,7 +253,7 @@ fn compose(
     };
     let out = scratch.get_mut(start..).unwrap_or_default();
     let mut writer = Writer::new(out);
-    write_arguments(action, value, &mut writer);
+    DeclaredAction(action).write_arguments(value, &mut writer);
     let too_long = || Refusal::LongText("value", ARGUMENTS);
     let arguments = writer.finish().map_err(|Overflow| too_long())?;
     copy(tool.as_bytes(), out.get_mut(arguments..).unwrap_or_default()).map_err(|Overflow| too_long())?;

@@ -221,7 +221,7 @@ impl Display for ControllerHint<'_> {
 /// The baud rate of the controller's line.
 async fn baud_rate<F: MultiwriteNorFlash>(store: &mut Store<'_, F>, config: &Config<'_>) -> u32 {
     // The setting accepts only values that fit.
-    rows::CONTROLLER_BAUD.value(store, config).await.parse().unwrap_or(115_200)
+    rows::CONTROLLER_BAUD.value(store, config).await.parse().unwrap_or(hub_contract::DEFAULT_BAUD)
 }
 
 /// Opens the store. Without it the hub runs, too.

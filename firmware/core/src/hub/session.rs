@@ -6,6 +6,7 @@ use core::pin::{Pin, pin};
 use embassy_futures::select::{Either, Either5, select, select3, select5};
 use embassy_futures::yield_now;
 use embassy_time::with_timeout;
+use hub_contract::RELAY_AVAILABILITY;
 use minimq::{
     Buffers, ConfigBuilder, ConfigError, Io, QoS, RetainHandling, SubscriptionOptions, TopicFilter, Will,
 };
@@ -16,7 +17,7 @@ use crate::discovery;
 use crate::json::Value;
 use crate::limits;
 use crate::log::{debug, error, info, warn};
-use crate::mqtt::{Client, Connection, Lost, Memory, RELAY, Received, Role, Topics};
+use crate::mqtt::{Client, Connection, Lost, Memory, Received, Role, Topics};
 use crate::notice::{Level, Notice};
 use crate::pending::Id;
 use crate::platform::Dial;
@@ -201,7 +202,7 @@ async fn serve<IO: Io, S>(
                     outbox.found_announcement(received.message.topic(), received.message.payload());
                     None
                 }
-                Some(received) if received.message.topic() == RELAY => {
+                Some(received) if received.message.topic() == RELAY_AVAILABILITY => {
                     let told = Value::parse(received.message.payload()).ok();
                     let state = told.and_then(|told| told.get("state")?.as_text());
                     hub.questions.on_relay(state.map(|state| state != *"offline"));
@@ -311,7 +312,7 @@ async fn listen_for_relays<IO: Io>(connection: &mut Connection<'_, '_, IO>) -> R
     let options = SubscriptionOptions::default()
         .maximum_qos(QoS::AtMostOnce)
         .retain_behavior(RetainHandling::Immediately);
-    connection.subscribe_besides(TopicFilter::new(RELAY).options(options)).await
+    connection.subscribe_besides(TopicFilter::new(RELAY_AVAILABILITY).options(options)).await
 }
 
 /// Takes the answer to a question.

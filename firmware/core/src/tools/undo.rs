@@ -7,7 +7,7 @@ use heapless::String;
 
 use super::{ToolCall, controller};
 use crate::approval::{Admitted, Denial, GateSettings, Unanswered};
-use crate::home::{ChangeId, DISTINCT_NAME, DeviceId, NotUndone, Step, read_actions, read_back, write_arguments};
+use crate::home::{ChangeId, DISTINCT_NAME, DeclaredAction, DeviceId, NotUndone, Step, read_actions, read_back};
 use crate::json::{Mark, Value, Writer};
 use crate::limits;
 use crate::store::Store;
@@ -187,8 +187,9 @@ async fn perform<F: MultiwriteNorFlash>(
         let mut writer = Writer::new(&mut value);
         step.value.write(&mut writer);
         let length = writer.finish().ok()?;
-        write_arguments(action, Value::parse(value.get(..length)?).ok()?, result);
-        action.get("tool")?.as_text()?.decode()
+        let action = DeclaredAction(action);
+        action.write_arguments(Value::parse(value.get(..length)?).ok()?, result);
+        action.tool()?.decode()
     });
     let tool: Name = found.await.ok().flatten().ok_or(Stuck::Unread)?;
     let admitted = {

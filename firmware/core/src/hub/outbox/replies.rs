@@ -2,11 +2,12 @@
 
 use core::cell::Cell;
 
-use embassy_time::{Instant, Timer};
+use embassy_time::Instant;
 use minimq::{Io, Publication, QoS};
 
 use super::super::turn;
 use super::{Outbox, REPLY_QOS};
+use crate::clock::sleep_until;
 use crate::context::HubContext;
 use crate::json::{Overflow, Value, Writer};
 use crate::limits;
@@ -27,10 +28,7 @@ impl<S> Outbox<'_, S> {
 
     /// Waits until the held replies are due.
     pub(in crate::hub) async fn callers_returned(&self) {
-        match self.intake.replies.held_until(self.callers_return_at) {
-            Some(time) => Timer::at(time).await,
-            None => core::future::pending().await,
-        }
+        sleep_until(self.intake.replies.held_until(self.callers_return_at)).await;
     }
 
     /// The reply in a slot is written.
