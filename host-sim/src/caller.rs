@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use host_desktop::random::random_seed;
+use hub_contract::ROOT;
 use hub_core::Dial;
 use minimq::{
     Buffers, ConfigBuilder, ConnectEvent, Connection, Error, InboundPublish, Io, Op, Property, PubError,
@@ -258,7 +259,7 @@ async fn retained_states<IO: Io>(
 }
 
 fn topic(settings: &Settings, name: &str) -> String {
-    format!("hearthwave/{}/{name}", settings.hub_id)
+    format!("{ROOT}{}/{name}", settings.hub_id)
 }
 
 /// Connects to the broker of `settings` and calls `act` with the connection and its client id.

@@ -24,7 +24,7 @@ use support::machine::Machine;
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Starts a relay with the broker at `port`, and waits until it can be asked.
-fn relay(port: u16, options: &[&str]) -> Running {
+pub(crate) fn relay(port: u16, options: &[&str]) -> Running {
     let program = std::env::var_os("HEARTHWAVE_RELAY").expect("HEARTHWAVE_RELAY is that program");
     let mut command = Command::new(program);
     command.args(["--broker", &format!("mqtt://127.0.0.1:{port}")]).args(options).env("RUST_LOG", "debug");

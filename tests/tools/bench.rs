@@ -3,14 +3,21 @@
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
+use embassy_sync::mutex::Mutex;
+use hub_core::Config;
+use hub_core::approval::{Approvals, Approver};
+use hub_core::home::Home;
 use hub_core::json::{Value as Text, Writer};
+use hub_core::link::Port;
+use hub_core::store::{self, Store};
 use hub_core::tool::{
-    Addressed, Answer, ControllerCall, ErrorType, Execution, Failed, Failure, Handlers, Implementation, Name,
-    Registry, Success, Tool, Withdrawn, execute,
+    Caller, ErrorType, Execution, Failure, Implementation, Name, Registry, Success, Tool, ToolResult,
 };
+use hub_core::tools::{Handlers, execute};
 use serde_json::Value;
 use support::log::log_text;
 use support::result::assert_reply;
+use test_flash::Flash;
 
 /// The largest reply.
 const REPLY: usize = hub_core::limits::REPLY;
@@ -82,12 +89,7 @@ impl Drop for Cancelled<'_> {
 }
 
 impl Handlers for Bench {
-    async fn run(
-        &self,
-        name: &str,
-        arguments: Text<'_>,
-        result: &mut Writer<'_>,
-    ) -> Option<Result<Success, Failure>> {
+    async fn run(&self, name: &str, arguments: Text<'_>, result: &mut Writer<'_>) -> Option<ToolResult> {
         self.calls.borrow_mut().push(serde_json::from_str(arguments.text()).expect("JSON"));
         self.logs.borrow_mut().push(log_text());
         let waits = |milliseconds| tokio::time::sleep(Duration::from_millis(milliseconds));
@@ -126,43 +128,6 @@ impl Handlers for Bench {
             _ => return None,
         })
     }
-
-    type GateSettings = ();
-    type Assessment = ();
-    type Admitted = ();
-    type Denial = ();
-    type Unanswered = ();
-
-    async fn gate_settings(&self) {}
-
-    async fn assess(&self, (): &(), _: &ControllerCall<'_>) -> Result<((), Option<Addressed>), ()> {
-        Ok(((), None))
-    }
-
-    async fn admit(&self, (): &(), _: &ControllerCall<'_>, (): &()) -> Result<(), ()> {
-        Ok(())
-    }
-
-    async fn admit_builtin(&self, (): &(), _: &ControllerCall<'_>) -> Result<(), ()> {
-        Ok(())
-    }
-
-    fn denied(&self, _: &ControllerCall<'_>, (): ()) -> Failure {
-        unreachable!("all calls are admitted")
-    }
-
-    async fn call(
-        &self,
-        (): (),
-        _: impl FnOnce(&mut Writer<'_>) -> Result<(), Withdrawn>,
-        _: impl FnOnce(Answer<'_>) -> Result<Success, Failed>,
-    ) -> Result<Result<Success, Failed>, ()> {
-        Err(())
-    }
-
-    fn unanswered(&self, _: &str, (): ()) -> Failure {
-        Failure::new(ErrorType::Unavailable, format_args!("there is no controller here"))
-    }
 }
 
 impl Bench {
@@ -183,7 +148,19 @@ impl Bench {
         let mut buffer = vec![0; REPLY];
         let mut writer = Writer::new(&mut buffer);
         let open = writer.open();
-        let event = execute(&registry, self, &name, arguments, &mut writer).await;
+        let mut memory = Box::new(store::Memory::new());
+        let approver = Approver {
+            config: &Config::DEFAULT,
+            // Never opened: all settings are the defaults.
+            store: &Mutex::new(Store::new(Flash::<4096>::new(1), &mut memory)),
+            port: &Port::new(),
+            registry: &registry,
+            home: &Home::new(),
+            approvals: &Approvals::new(),
+            caller: Caller::Person,
+            decision_time: None,
+        };
+        let event = execute(self, &approver, &name, arguments, &mut writer).await;
         writer.close(open);
         let length = writer.finish().expect("it fits");
         let reply = serde_json::from_slice(&buffer[..length]).expect("JSON");

@@ -5,7 +5,7 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use hub_core::json::{Value as Text, Writer};
-use hub_core::tool::Handlers;
+use hub_core::tools::Handlers;
 use serde_json::{Value, json};
 use support::line::LineTap;
 use support::log::{assert_logged, assert_not_logged, log_text, log_to_memory, when_logged};

@@ -10,6 +10,7 @@
 
 use core::fmt::{self, Arguments, Display};
 
+use crate::hash::Fnv32;
 use crate::limits;
 use crate::text::one_line;
 
@@ -264,7 +265,7 @@ impl Record {
         self.check_sum = self.sum();
     }
 
-    /// FNV-1a over all but the check sum. It finds what a voltage drop leaves; nobody forges it.
+    /// A hash of all but the check sum. It finds what a voltage drop leaves; nobody forges it.
     fn sum(&self) -> u32 {
         let fields = [
             self.magic,
@@ -277,7 +278,7 @@ impl Record {
             self.length,
         ];
         let bytes = fields.iter().flat_map(|field| field.to_le_bytes()).chain(self.message);
-        bytes.fold(0x811C_9DC5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+        Fnv32::of(bytes)
     }
 }
 

@@ -5,6 +5,7 @@ use core::cell::Cell;
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::signal::Signal;
 use embassy_time::Instant;
+pub use hub_mqtt::sleep_until;
 
 use crate::limits;
 

@@ -96,7 +96,7 @@ impl Config<'_> {
         broker: Broker { url: "mqtt://homeassistant.local", user: "", password: "", ca: "" },
         time_zone: "UTC",
         time_server: "pool.ntp.org",
-        baud_rate: "115200",
+        baud_rate: hub_contract::DEFAULT_BAUD_TEXT,
         tool_prefix: DEFAULT_TOOL_PREFIX,
         rule: "",
         controller_hint: SERIAL_HINT,

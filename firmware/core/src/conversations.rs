@@ -8,7 +8,7 @@ use core::cell::{Cell, RefCell};
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::{Mutex, MutexGuard};
 use embassy_sync::signal::Signal;
-use heapless::String;
+pub use hub_contract::ConversationId;
 
 use crate::chat::{Ask, History, TurnSettings, provider};
 use crate::limits;
@@ -16,9 +16,6 @@ use crate::log::warn;
 use crate::notice::{Level, Notice};
 use crate::questions::TurnId;
 use crate::tool::{Registry, ToolNames, ToolSet};
-
-/// The name of a conversation.
-pub type ConversationId = String<{ limits::CONVERSATION }>;
 
 /// A place for one conversation.
 struct Conversation {

@@ -39,13 +39,14 @@
 //! | [`queue`], [`notice`], [`speaker`] | a queue that keeps the newest; what people should know; how loud it is said |
 //! | [`pending`], [`questions`] | requests that wait for an answer; what the hub asks others |
 //! | [`mqtt`] | topics and sessions, and nothing of what they carry |
-//! | [`tool`], [`link`] | definition, registry and executor; the MCP client |
+//! | [`tool`], [`link`] | definition, registry and outcome; the MCP client |
 //! | [`home`] | the devices that the controller offers: name, room, kind, state; undo, read-back, the gate |
 //! | [`approval`] | asks a person before a model does something dangerous |
-//! | [`tools`] | the hub's own tools, one file each |
 //! | [`chat`] | decides about a conversation: rule, prompt, history, turn, providers |
 //! | [`conversations`] | keeps them: what was said in each, and in which a turn runs |
 //! | [`request`], [`discovery`] | reads requests and refuses them; Home Assistant's announcements |
+//! | `context` | references to every shared part of a running hub |
+//! | [`tools`] | the executor; the hub's own tools, one file each |
 //! | [`button`], [`indicator`] | resets the settings; tells how the hub is |
 //! | [`console`] | commands and Improv on the serial port of people |
 //! | [`hub`] | drives: joins all of it |
@@ -77,6 +78,7 @@ pub mod chat;
 pub mod clock;
 pub mod config;
 pub mod console;
+mod context;
 pub mod conversations;
 pub mod discovery;
 pub mod home;
@@ -102,6 +104,7 @@ pub mod tools;
 pub mod zone;
 
 pub use hub_json as json;
+pub use hub_json::hash;
 pub use hub_schema as schema;
 
 pub use config::{Address, Broker, Config, DEFAULT_TOOL_PREFIX, HubId, SERIAL_HINT, is_tool_prefix};

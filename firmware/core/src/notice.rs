@@ -9,9 +9,8 @@ use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_time::Instant;
 use heapless::String;
-use serde::Serialize;
 
-use crate::json::Overflow;
+use crate::json::{Overflow, Writer};
 use crate::queue::Queue;
 use crate::{limits, text};
 
@@ -61,13 +60,12 @@ impl Notice {
 
     /// Writes the payload, and returns its length.
     pub(crate) fn write(&self, buffer: &mut [u8]) -> Result<usize, Overflow> {
-        #[derive(Serialize)]
-        struct Fields<'a> {
-            level: &'a str,
-            text: &'a str,
-        }
-        let fields = Fields { level: self.level.as_str(), text: &self.text };
-        serde_json_core::to_slice(&fields, buffer).map_err(|_| Overflow)
+        let mut writer = Writer::new(buffer);
+        writer.object(|out| {
+            out.field("level", self.level.as_str());
+            out.field("text", self.text.as_str());
+        });
+        writer.finish()
     }
 }
 

@@ -12,8 +12,9 @@ use core::cell::{Cell, RefCell};
 use embassy_futures::select::select;
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
-use embassy_time::{Duration, Instant, Timer, with_timeout};
+use embassy_time::{Duration, Instant, with_timeout};
 
+use crate::clock::sleep_until;
 use crate::json::Writer;
 use crate::limits;
 use crate::pending::{self, Id, IfDropped, Pending, Progress};
@@ -346,13 +347,7 @@ impl Questions {
     /// Waits until a question is queued or has to be sent again.
     pub(crate) async fn due(&self) {
         let again = self.sent().filter_map(|slot| slot.data.review_at.get()).min();
-        let again = async {
-            match again {
-                Some(at) => Timer::at(at).await,
-                None => core::future::pending().await,
-            }
-        };
-        select(self.pending.due(), again).await;
+        select(self.pending.due(), sleep_until(again)).await;
     }
 
     /// The questions that are to be sent.

@@ -52,9 +52,9 @@ impl Speaker {
     }
 
     /// Gives the speaker the volume that is kept, or else the default. A change that is not kept yet is void.
-    pub async fn apply<P: Platform, F: MultiwriteNorFlash>(
+    pub async fn apply<F: MultiwriteNorFlash>(
         &self,
-        platform: &P,
+        platform: &dyn Platform,
         store: &mut Store<'_, F>,
         config: &Config<'_>,
     ) {

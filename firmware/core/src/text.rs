@@ -1,9 +1,6 @@
-//! Text: what [`hub_json::text`] offers, words, spoken text and fingerprints.
+//! Text: what [`hub_json::text`] offers, words and spoken text.
 
 pub use hub_json::text::*;
 
-pub use self::fingerprint::Fingerprint;
-
-mod fingerprint;
 pub mod spoken;
 pub mod words;

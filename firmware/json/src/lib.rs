@@ -28,7 +28,7 @@
 //! | [`Writer`], [`Encode`] | write a document into a buffer |
 //! | [`Cut`] | write a value into less room than it needs, as valid JSON with a mark |
 //! | [`Condenser`] | keep what fits of a document that arrives byte by byte |
-//! | [`text`] | measure, cut and escape text |
+//! | [`text`], [`hash`] | measure, cut, escape and hash text |
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(
@@ -47,8 +47,8 @@ extern crate std;
 
 mod condense;
 mod cut;
+pub mod hash;
 pub mod limits;
-mod number;
 mod scan;
 mod shortest;
 mod string;
@@ -63,7 +63,6 @@ use core::fmt;
 
 pub use condense::{Condenser, ItemOf};
 pub use cut::{Cut, Ending};
-pub use number::read as read_number;
 pub use shortest::Shortest;
 pub use string::Text;
 pub use value::{Items, Kind, Members, Value};

@@ -4,6 +4,7 @@ use core::fmt::{self, Display, Write};
 
 use heapless::String;
 
+use crate::hash::Fnv32;
 use crate::limits;
 
 #[cfg(test)]
@@ -139,25 +140,16 @@ pub fn push_list<const N: usize>(list: &dyn Display, out: &mut String<N>) {
 /// A text that fits as it is, or else its beginning and a hash of all of it: long texts that begin alike stay apart. `N` is
 /// more than the nine bytes of the hash.
 pub fn abbreviate<const N: usize>(text: &dyn Display) -> String<N> {
-    /// FNV-1a.
-    struct Hash(u32);
-    impl Write for Hash {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            self.0 =
-                text.bytes().fold(self.0, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-            Ok(())
-        }
-    }
     let is_whole = Measure::Plain.length(text) <= N;
     let left = if is_whole { N } else { N.saturating_sub(9) };
     let mut short = String::new();
     // An error means that it was cut.
     let _ = write!(Meter { measure: Measure::Plain, left, out: Some(&mut short) }, "{text}");
     if !is_whole {
-        let mut hash = Hash(0x811c_9dc5);
+        let mut hash = Fnv32::new();
         // Hashing cannot fail, and the hash fits.
         let _ = write!(hash, "{text}");
-        let _ = write!(short, "~{:08x}", hash.0);
+        let _ = write!(short, "~{:08x}", hash.finish());
     }
     short
 }

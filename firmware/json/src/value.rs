@@ -1,6 +1,6 @@
 //! A checked value, borrowed from its text.
 
-use super::{Error, Reason, Text, number, scan};
+use super::{Error, Reason, Text, scan};
 
 /// One JSON value, as the slice of text that spells it, checked when it was parsed.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +89,7 @@ impl<'a> Value<'a> {
     /// Its value, if it is a number; infinite if it is too large.
     pub fn as_f64(&self) -> Option<f64> {
         match self.kind() {
-            Kind::Number => number::read(self.text),
+            Kind::Number => self.text.parse().ok(),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! One connection to the broker: subscribed, publishing what it is handed, handing over what arrives.
 
 use embassy_futures::select::{Either, select};
-use embassy_time::{Instant, Timer, with_timeout};
+use embassy_time::{Instant, with_timeout};
 use hub_json::Overflow;
 use minimq::{
     ConnectEvent, Error, InboundPublish, Io, Op, PeerError, PubError, Publication, ReasonCode, ResourceError,
@@ -9,6 +9,7 @@ use minimq::{
 };
 
 use super::congestion::Congestion;
+use super::sleep_until;
 use super::transport::{PacketInfo, Transport};
 use crate::limits;
 use crate::log::{debug, warn};
@@ -221,13 +222,7 @@ impl<'c, 'm, IO: Io> Connection<'c, 'm, IO> {
             Subscription::Asked(_, until) => Some(*until),
             _ => None,
         };
-        let no_answer = async {
-            match deadline {
-                Some(until) => Timer::at(until).await,
-                None => core::future::pending().await,
-            }
-        };
-        match select(self.connection.poll(), no_answer).await {
+        match select(self.connection.poll(), sleep_until(deadline)).await {
             Either::First(Ok(Some(message))) => {
                 self.congestion.on_message();
                 let size = self.info.uncut().unwrap_or(message.payload().len());

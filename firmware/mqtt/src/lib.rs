@@ -40,5 +40,10 @@ pub use connection::{Connection, Lost, Payload, Received, Rejection, Sent, copy}
 pub use dial::{Destination, Dial, DialError, Tls};
 pub use transport::{PacketInfo, Transport};
 
-/// Where relays publish whether one of them is online.
-pub const RELAY: &str = "hearthwave/relay/availability";
+/// Waits until an instant, or for ever if there is none.
+pub async fn sleep_until(at: Option<embassy_time::Instant>) {
+    match at {
+        Some(at) => embassy_time::Timer::at(at).await,
+        None => core::future::pending().await,
+    }
+}

@@ -37,9 +37,6 @@ pub const RECONNECT_SLOWEST: Duration = Duration::from_secs(60);
 /// A connection that lasted this long resets the wait to [`RECONNECT_FIRST`].
 pub const RECONNECT_SETTLED: Duration = Duration::from_secs(30);
 
-/// The name of a conversation.
-pub const CONVERSATION: usize = 48;
-
 /// For a whole turn. People do not wait longer.
 pub const CHAT_TIMEOUT: Duration = Duration::from_secs(120);
 

@@ -12,14 +12,12 @@ use std::pin::Pin;
 use std::str::FromStr;
 use std::task::{Context, Poll, ready};
 
+use hub_contract::DEFAULT_BAUD;
 use rustix::fs::{Access, Mode, OFlags};
 use rustix::pty::OpenptFlags;
 use rustix::termios::{ControlModes, OptionalActions, SpecialCodeIndex};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-
-/// The speed of a port that none is given for; the controller's.
-pub const BAUD: u32 = 115_200;
 
 /// A serial port to open, written `PATH` or `PATH@BAUD`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,12 +33,12 @@ impl FromStr for SerialPort {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (path, baud) = match text.rsplit_once('@') {
-            None => (text, BAUD),
+            None => (text, DEFAULT_BAUD),
             Some((path, baud)) => match baud.parse() {
                 Ok(baud @ 1..) => (path, baud),
                 _ => {
                     return Err(format!(
-                        "'{baud}' is not a baud rate; write a number such as {BAUD} after '@'"
+                        "'{baud}' is not a baud rate; write a number such as {DEFAULT_BAUD} after '@'"
                     ));
                 }
             },
@@ -64,7 +62,7 @@ impl SerialPort {
     fn explain(&self, error: &io::Error, present: &[String]) -> String {
         let check = match error.kind() {
             io::ErrorKind::NotFound if present.is_empty() => {
-                "check its name and its plug; no USB port is here".into()
+                "check the path and the cable; no USB serial port was found".into()
             }
             io::ErrorKind::NotFound => {
                 format!("check the path and the cable; found {}", present.join(", "))
@@ -270,7 +268,7 @@ mod tests {
         };
         let (error, words) =
             (open("/dev/no-such-port"), "cannot open /dev/no-such-port at 9600 baud: No such file or");
-        assert!(error.starts_with(words) && error.contains("; check its name and its plug; "), "{error}");
+        assert!(error.starts_with(words) && error.contains("; check the path and the cable; "), "{error}");
         assert!(open("/dev/null").ends_with("is it a serial port?"), "{}", open("/dev/null"));
     }
 }

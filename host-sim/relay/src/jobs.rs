@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::failure::{Failure, clean};
 use super::presence;
 use super::recent::{Identity, Recent, Seen};
-use super::request::{Delivery, INFO, ReplyTo, Request};
+use super::request::{Delivery, ReplyTo, Request, info_topic};
 use super::work::{Done, Work};
 
 /// Requests in work, those included that wait for their turn. One more is told to come back.
@@ -276,7 +276,7 @@ async fn subscribe<IO: Io>(
     let others =
         SubscriptionOptions::default().retain_behavior(RetainHandling::Never).ignore_local_messages();
     let others = TopicFilter::new(presence::TOPIC).options(others);
-    connection.subscribe(&[TopicFilter::new(INFO).options(info), models, search, others]).await
+    connection.subscribe(&[TopicFilter::new(&info_topic()).options(info), models, search, others]).await
 }
 
 /// Tells everybody whether the relay is there. Without acknowledgement: what is lost with a connection is told again in the

@@ -1,7 +1,7 @@
 //! Whether a relay is there: what hubs and Home Assistant are told of it.
 
 /// Where relays publish their presence. It is one retained topic for all relays, because a hub needs only one of them.
-pub(super) use hub_mqtt::RELAY as TOPIC;
+pub(super) use hub_contract::RELAY_AVAILABILITY as TOPIC;
 use serde_json::json;
 
 use super::Models;

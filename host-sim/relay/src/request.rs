@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hub_contract::ROOT;
 use hyper::body::Bytes;
 use minimq::{InboundPublish, Property};
 use tokio::time::Instant;
@@ -10,11 +11,13 @@ use super::presence;
 
 /// What the relays of a group share: each message goes to one of them.
 pub(super) fn shared(group: &str) -> [String; 2] {
-    ["llm/request/+", "service/search/request"].map(|topic| format!("$share/{group}/hearthwave/+/{topic}"))
+    ["llm/request/+", "service/search/request"].map(|topic| format!("$share/{group}/{ROOT}+/{topic}"))
 }
 
 /// Where hubs publish their limits, for every relay.
-pub(super) const INFO: &str = "hearthwave/+/info";
+pub(super) fn info_topic() -> String {
+    format!("{ROOT}+/info")
+}
 
 /// How long a hub waits, unless the request says.
 const USUAL_DEADLINE: Duration = Duration::from_secs(60);

@@ -19,6 +19,7 @@ use host_sim::console;
 use host_sim::flash::MemoryFlash;
 use host_sim::hub::{self, Settings};
 use host_sim::network::Network;
+use hub_contract::ROOT;
 use hub_core::Wired;
 use lexopt::prelude::*;
 use minimq::{Op, Property, Publication, QoS};
@@ -222,7 +223,7 @@ async fn run_hub(settings: &Settings, seed: u64) {
 /// Sees which hubs are online.
 async fn watch(settings: Settings, seen: Rc<RefCell<Seen>>) {
     let watching = connected(Network::Tcp, &settings, Duration::MAX, async |connection, _| {
-        subscribe(connection, &["hearthwave/+/availability"]).await?;
+        subscribe(connection, &[&format!("{ROOT}+/availability")]).await?;
         while let Ok(message) = connection.recv().await {
             let mut seen = seen.borrow_mut();
             // What an earlier run left at a broker is of nobody who is here.
@@ -267,13 +268,13 @@ async fn make_some(
 ) -> Result<Calls, String> {
     let mut calls = Calls::default();
     let made = connected(Network::Tcp, &hubs[0], Duration::MAX, async |connection, client_id| {
-        subscribe(connection, &[&format!("hearthwave/+/reply/{client_id}")]).await?;
+        subscribe(connection, &[&format!("{ROOT}+/reply/{client_id}")]).await?;
         for number in numbers {
             let due = start + pause * number;
             sleep_until(due).await;
             let id = &hubs[number as usize % hubs.len()].hub_id;
             let (topic, reply) =
-                (format!("hearthwave/{id}/request/tool/call"), format!("hearthwave/{id}/reply/{client_id}"));
+                (format!("{ROOT}{id}/request/tool/call"), format!("{ROOT}{id}/reply/{client_id}"));
             let correlation = number.to_be_bytes();
             let properties = [Property::ResponseTopic(&reply), Property::CorrelationData(&correlation)];
             let call = Publication::bytes(&topic, br#"{"name":"echo","arguments":{"text":"hello"}}"#);

@@ -3,14 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use hub_contract::FILLERS;
+
 /// How many candidates a question names.
 const CANDIDATES: usize = 6;
 
 /// Shorter beginnings of a name are taken for a slip.
 const PREFIX: usize = 3;
-
-/// Words that people add or leave out.
-const FILLERS: [&str; 9] = ["the", "a", "an", "my", "our", "in", "of", "at", "on"];
 
 /// How something can be called.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use super::plans::{Group, Plans, Scene};
 use super::snapshot::{Climate, LastCommand, Presence, Snapshot, Status};
 
 /// The URI of a device, group or scene is its id after this.
-pub(super) const PREFIX: &str = "home://devices/";
+pub(super) use hub_contract::DEVICE_URI as PREFIX;
 
 /// The MIME type of a resource.
 pub(super) const MIME: &str = "application/json";

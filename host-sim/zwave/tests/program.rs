@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
-use host_desktop::tty::{BAUD, SerialPort, Tty};
+use host_desktop::tty::{SerialPort, Tty};
 use serde_json::{Value, json};
 use support::process::Running;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -198,7 +198,7 @@ async fn twice(mut line: impl AsyncRead + AsyncWrite + Unpin) {
 #[tokio::test]
 async fn a_pseudo_terminal_serves_one_hub_after_another() {
     let (_running, path) = serving(&["--pty", "--fast"]);
-    let port = SerialPort { path: path.into(), baud: BAUD };
+    let port = SerialPort { path: path.into(), baud: hub_contract::DEFAULT_BAUD };
     for _ in 0..2 {
         twice(Tty::open(&port).expect("a serial port")).await;
     }

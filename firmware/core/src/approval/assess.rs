@@ -8,7 +8,7 @@ use core::fmt::{self, Display};
 
 use super::Words;
 use super::risk::{Risk, Risks, VerbForm};
-use crate::home::{Device, DeviceId, Home, Resolved};
+use crate::home::{DeclaredAction, Device, DeviceId, Home, Resolved};
 use crate::json::{Text, Value};
 use crate::limits;
 use crate::text::{Measure, one_line};
@@ -174,9 +174,9 @@ pub(super) fn compare_action(
     call: &ControllerCall<'_>,
     replaced: Option<&Addressed>,
 ) -> Option<Action> {
-    let declared = || action.get("arguments").unwrap_or(Value::EMPTY_OBJECT).members();
-    let value = action.get("value").and_then(|value| value.get("argument")?.as_text());
-    let is_tool = action.get("tool").and_then(|tool| tool.as_text()).is_some_and(|tool| tool == *call.tool);
+    let action = DeclaredAction(action);
+    let declared = || action.arguments();
+    let value = action.value_argument();
     let is_given = |name: &Text<'_>, wanted: Value<'_>| {
         if replaced.is_some_and(|replaced| *name == *replaced.argument) {
             return is_address(wanted);
@@ -184,7 +184,7 @@ pub(super) fn compare_action(
         let given = call.arguments.members().filter(|(given, _)| given == name).last();
         given.is_some_and(|(_, value)| is_same(value, wanted))
     };
-    if !is_tool || !declared().all(|(name, wanted)| is_given(&name, wanted)) {
+    if !action.is_of(call.tool) || !declared().all(|(name, wanted)| is_given(&name, wanted)) {
         return None;
     }
     let mut how = Action::Plain;

@@ -1,7 +1,7 @@
 //! Approval: nothing dangerous happens because a model says so.
 //!
 //! ```text
-//!   tool::execute ──► Approver::assess ──► Approver::admit ──► Admitted::call ──► controller
+//!   tools::execute ─► Approver::assess ──► Approver::admit ──► Admitted::call ──► controller
 //!                      which device,        policy, and         sends exactly
 //!                      what risk            a person             what was admitted
 //! ```

@@ -12,10 +12,11 @@ use embassy_time::{Duration, Instant, with_deadline};
 use heapless::String;
 
 use super::LastGuess;
+use crate::hash::Fingerprint;
 use crate::json::{Overflow, Value, Writer};
 use crate::limits;
+use crate::text::clip;
 use crate::text::spoken::{Spoken, Voice};
-use crate::text::{Fingerprint, clip};
 use crate::tool::{Caller, Name};
 
 /// The first number of an approval: all have ten digits.
@@ -145,7 +146,8 @@ pub struct Approvals {
 }
 
 impl Approvals {
-    pub(crate) const fn new() -> Self {
+    /// None is pending.
+    pub const fn new() -> Self {
         Self {
             places: [const { Place::new() }; limits::APPROVALS],
             seed: Cell::new(0),
@@ -173,10 +175,9 @@ impl Approvals {
     /// A number of ten digits for an approval. It depends on the start and on the microsecond, so that a late decision, even
     /// one from before a restart, finds nothing else that it could be for.
     fn next_number(&self) -> u32 {
-        let mut mix = Fingerprint::new();
-        mix.add(&self.seed.get().to_le_bytes());
-        mix.add(&Instant::now().as_micros().to_le_bytes());
-        let mut number = FIRST_NUMBER + (mix.finish() % u64::from(u32::MAX - FIRST_NUMBER)) as u32;
+        let (seed, now) = (self.seed.get(), Instant::now().as_micros());
+        let mix = Fingerprint::of(&[&seed.to_le_bytes(), &now.to_le_bytes()]);
+        let mut number = FIRST_NUMBER + (mix % u64::from(u32::MAX - FIRST_NUMBER)) as u32;
         while self.find(number).is_some() {
             number = if number == u32::MAX { FIRST_NUMBER } else { number + 1 };
         }

@@ -2,6 +2,8 @@
 
 use core::fmt::{self, Display, Write};
 
+use hub_contract::RELAY_AVAILABILITY;
+
 use super::history::{Call, History};
 use super::provider::{ProviderError, RelayError};
 use super::reply::{FinishReason, ModelText};
@@ -134,7 +136,7 @@ impl Display for TurnFailure<'_> {
             }
             Self::Unanswered(why) => f.write_str(match why {
                 Unanswered::Offline => "the hub has no connection to the broker",
-                Unanswered::NoRelay => "hearthwave/relay/availability says offline: start a relay",
+                Unanswered::NoRelay => return write!(f, "{RELAY_AVAILABILITY} says offline: start a relay"),
                 Unanswered::Lost => "the broker lost track of the question",
                 Unanswered::Busy => "as many questions as can be are waiting for a model",
                 Unanswered::Silent => "no relay answered in time",

@@ -6,9 +6,9 @@ use heapless::{String, Vec};
 
 use super::Provider;
 use super::rule::{Rule, RuleTools};
+use crate::hash::Fingerprint;
 use crate::limits;
 use crate::log::warn;
-use crate::text::Fingerprint;
 use crate::tool::{Registry, Tool, model_name};
 
 /// The settings of a running turn. All zeros when new.
@@ -117,7 +117,5 @@ impl ToolAccess {
 /// Half of a fingerprint. Collisions do no harm: a controller that can choose a colliding name can also choose the
 /// allowed name itself.
 fn fingerprint(name: &str) -> u32 {
-    let mut fingerprint = Fingerprint::new();
-    fingerprint.add(name.as_bytes());
-    fingerprint.finish() as u32
+    Fingerprint::of(&[name.as_bytes()]) as u32
 }

@@ -27,30 +27,20 @@ use core::fmt::Display;
 use core::pin::{Pin, pin};
 
 use embassy_futures::select::{Either, select};
-use embassy_sync::blocking_mutex::raw::NoopRawMutex;
-use embassy_sync::mutex::Mutex;
-use embassy_sync::signal::Signal;
-use embassy_time::{Instant, Timer};
+use embassy_time::Timer;
 use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use self::command::{COMMANDS, Command, Meaning};
 use self::input::{Event, Input};
-pub use self::panel::run_panel;
+pub(crate) use self::panel::run_panel;
 pub use self::screen::Screen;
 use self::settings::Started;
 pub use self::wifi::join_network;
-use crate::clock::Clock;
-use crate::config::{Config, HubId};
-use crate::discovery::Discovery;
-use crate::home::Home;
+use crate::context::HubContext;
 use crate::limits;
-use crate::link;
 use crate::log::info;
-use crate::mqtt::Reached;
-use crate::notice::Notices;
-use crate::platform::{Network, Platform};
-use crate::speaker::Speaker;
+use crate::platform::Network;
 use crate::store::Store;
 
 /// What waits for the next line.
@@ -69,57 +59,22 @@ impl Memory {
     }
 }
 
-/// What the console uses of the hub.
-pub struct Resources<'a, N, P, S> {
-    /// What the hub was started with.
-    pub config: &'a Config<'a>,
-    /// Its id.
-    pub id: HubId<'a>,
-    /// The network.
-    pub network: &'a N,
-    /// The machine.
-    pub platform: &'a P,
-    /// Settings, flags and documents.
-    pub store: &'a Mutex<NoopRawMutex, S>,
-    /// The volume.
-    pub speaker: &'a Speaker,
-    /// Whether the broker is reached.
-    pub broker: &'a Reached,
-    /// Whether the controller is reached.
-    pub link: &'a link::Status,
-    /// What people should know.
-    pub notices: &'a Notices,
-    /// Signalled to restart the hub.
-    pub restart: &'a Signal<NoopRawMutex, ()>,
-    /// The time.
-    pub clock: &'a Clock,
-    /// The devices.
-    pub home: &'a Home,
-    /// What Home Assistant is told.
-    pub discovery: &'a Discovery,
-    /// What people should check if the controller cannot be reached.
-    pub hint: &'a dyn Display,
-}
-
 /// Serves whoever sits at the port, for ever.
-pub async fn run<R, W, N, P, F>(
+///
+/// `hint` says what people should check if the controller cannot be reached.
+pub(crate) async fn run<R: Read, W: Write, N: Network, F: MultiwriteNorFlash>(
     port: (R, W),
     memory: &mut Memory,
-    hub: &Resources<'_, N, P, Store<'_, F>>,
-) -> !
-where
-    R: Read,
-    W: Write,
-    N: Network,
-    P: Platform,
-    F: MultiwriteNorFlash,
-{
+    hub: &HubContext<'_, Store<'_, F>>,
+    network: &N,
+    hint: &dyn Display,
+) -> ! {
     let (mut rx, tx) = port;
     let Memory { input, screen } = memory;
     *input = Input::new();
     screen.clear();
     let started = Started::read(hub).await;
-    let mut console = Console { tx, screen, hub, started, wants_certificate: false };
+    let mut console = Console { tx, screen, hub, network, hint, started, wants_certificate: false };
     loop {
         let mut bytes = [0; limits::CONSOLE_READ];
         // The rest of a frame comes at once or never: then what follows is text.
@@ -153,22 +108,18 @@ where
 }
 
 /// Whoever answers.
-struct Console<'a, W, N, P, S> {
+struct Console<'a, W, N, S> {
     tx: W,
     screen: &'a mut Screen,
-    hub: &'a Resources<'a, N, P, S>,
+    hub: &'a HubContext<'a, S>,
+    network: &'a N,
+    hint: &'a dyn Display,
     started: Started,
     /// A certificate alone is the value of the setting that was named before.
     wants_certificate: bool,
 }
 
-impl<W, N, P, F> Console<'_, W, N, P, Store<'_, F>>
-where
-    W: Write,
-    N: Network,
-    P: Platform,
-    F: MultiwriteNorFlash,
-{
+impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>> {
     async fn handle(&mut self, event: Event, input: &mut Input) {
         match event {
             Event::Frame => return self.improv(input.frame()).await,
@@ -222,8 +173,7 @@ where
 
     /// The time, if it is known, in seconds since the beginning of 1970.
     fn now(&self) -> Option<i64> {
-        let reading = self.hub.clock.read(self.hub.platform.wall_clock(), Instant::now());
-        reading.map(|reading| reading.unix_seconds)
+        self.hub.now().map(|reading| reading.unix_seconds)
     }
 
     fn help(&mut self) {

@@ -3,24 +3,21 @@
 use embassy_time::{Instant, Timer};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use super::Resources;
 use crate::button::{self, Button};
+use crate::context::HubContext;
 use crate::indicator;
 use crate::limits;
 use crate::link::LinkState;
 use crate::log::{error, warn};
-use crate::platform::{Network, Platform};
 use crate::store::Store;
 
 /// Watches the button and sets the lamp, for ever.
-pub async fn run_panel<N: Network, P: Platform, F: MultiwriteNorFlash>(
-    hub: &Resources<'_, N, P, Store<'_, F>>,
-) -> ! {
+pub(crate) async fn run_panel<F: MultiwriteNorFlash>(hub: &HubContext<'_, Store<'_, F>>) -> ! {
     let mut button = Button::Ignored;
     let mut shown = None;
     loop {
-        let network = hub.network.status().state;
-        let is_ready = hub.link.read(|state, _| state == LinkState::Ready);
+        let network = (hub.network)().state;
+        let is_ready = hub.port.status().read(|state, _| state == LinkState::Ready);
         let is_safe_mode = hub.config.boot.is_safe_mode();
         let pattern = indicator::pattern(is_safe_mode, network, hub.broker.is_connected(), is_ready);
         if shown.replace(pattern) != Some(pattern) {

@@ -9,25 +9,19 @@ use heapless::String;
 
 use super::Console;
 use crate::link::LinkState;
-use crate::platform::{Network, NetworkState, Platform};
+use crate::platform::{Network, NetworkState};
 use crate::store::{Key, Store, StoreError};
 use crate::text;
 
 /// An entry that is there only for the test. No setting is called so.
 const SCRATCH: Key<'static> = Key::Setting("selftest");
 
-impl<W, N, P, F> Console<'_, W, N, P, Store<'_, F>>
-where
-    W: Write,
-    N: Network,
-    P: Platform,
-    F: MultiwriteNorFlash,
-{
+impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>> {
     pub(super) async fn selftest(&mut self) {
         let hub = self.hub;
         let flash = self.try_flash().await;
         self.verdict("flash", flash.as_ref().err().map(|error| error as &dyn Display));
-        let network = match hub.network.status().state {
+        let network = match self.network.status().state {
             NetworkState::Joined => None,
             NetworkState::Off => Some("set wifi.ssid and wifi.password, then restart"),
             NetworkState::Joining => Some("it is still joining; try again in some seconds"),
@@ -36,8 +30,8 @@ where
         self.verdict("Wi-Fi", network.as_ref().map(|why| why as &dyn Display));
         let broker = hub.broker.text();
         self.verdict("broker", (!hub.broker.is_connected()).then_some(&broker as &dyn Display));
-        let is_ready = hub.link.read(|state, _| state == LinkState::Ready);
-        let hint = hub.hint;
+        let is_ready = hub.port.status().read(|state, _| state == LinkState::Ready);
+        let hint = self.hint;
         self.verdict("controller", (!is_ready).then_some(&format_args!("check {hint}") as &dyn Display));
         let is_known = self.now().is_some();
         let why = "the time is not known; check time.server, and that the network lets NTP through";

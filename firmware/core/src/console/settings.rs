@@ -6,14 +6,16 @@ use embedded_io_async::Write;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::{String, Vec};
 
+use super::Console;
 use super::command::{assignment, known_key, nearest_key};
 use super::input::Input;
-use super::{Console, Resources};
 use crate::approval::forget_wrong_pins;
+use crate::context::HubContext;
 use crate::discovery::Discovery;
+use crate::hash::Fnv32;
 use crate::limits;
 use crate::log::info;
-use crate::platform::{Network, Platform};
+use crate::platform::Network;
 use crate::request;
 use crate::settings::{self, RULE_PREFIX, SETTINGS, Setting, SettingKind, TIME_SERVER, VOLUME, certificate};
 use crate::store::{Key, Section, Store, StoreError};
@@ -27,12 +29,12 @@ pub(super) struct Started(Vec<u32, { limits::SETTINGS }>);
 
 impl Started {
     /// Reads all settings.
-    pub(super) async fn read<N, P, F: MultiwriteNorFlash>(hub: &Resources<'_, N, P, Store<'_, F>>) -> Self {
+    pub(super) async fn read<F: MultiwriteNorFlash>(hub: &HubContext<'_, Store<'_, F>>) -> Self {
         let mut digests = Vec::new();
         let mut store = hub.store.lock().await;
         for row in SETTINGS {
             // There is room for all.
-            let _ = digests.push(digest(&row.value(&mut store, hub.config).await));
+            let _ = digests.push(Fnv32::of(row.value(&mut store, hub.config).await.bytes()));
         }
         Self(digests)
     }
@@ -44,13 +46,13 @@ impl Started {
 
     /// Whether a setting has another value than at the start, and has to wait for the next.
     pub(super) fn waits(&mut self, setting: &Setting, value: &str) -> bool {
-        setting.needs_restart && self.of(setting).is_some_and(|started| *started != digest(value))
+        setting.needs_restart && self.of(setting).is_some_and(|started| *started != Fnv32::of(value.bytes()))
     }
 
     /// It is in use already.
     pub(super) fn applied(&mut self, setting: &Setting, value: &str) {
         if let Some(started) = self.of(setting) {
-            *started = digest(value);
+            *started = Fnv32::of(value.bytes());
         }
     }
 
@@ -62,18 +64,7 @@ impl Started {
     }
 }
 
-/// FNV-1a.
-fn digest(text: &str) -> u32 {
-    text.bytes().fold(0x811C_9DC5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
-}
-
-impl<W, N, P, F> Console<'_, W, N, P, Store<'_, F>>
-where
-    W: Write,
-    N: Network,
-    P: Platform,
-    F: MultiwriteNorFlash,
-{
+impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>> {
     /// All settings, or the one that is named at this point of the line.
     pub(super) async fn show(&mut self, input: &mut Input, at: usize) {
         // What a slider has changed is among them.

@@ -7,18 +7,12 @@ use heapless::String;
 
 use super::Console;
 use crate::limits;
-use crate::platform::{Network, NetworkState, Platform};
+use crate::platform::{Network, NetworkState};
 use crate::settings::{BROKER_URL, WIFI_SSID};
 use crate::store::Store;
 use crate::text::one_line;
 
-impl<W, N, P, F> Console<'_, W, N, P, Store<'_, F>>
-where
-    W: Write,
-    N: Network,
-    P: Platform,
-    F: MultiwriteNorFlash,
-{
+impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>> {
     pub(super) async fn status(&mut self) {
         let hub = self.hub;
         let config = hub.config;
@@ -31,7 +25,7 @@ where
         let ssid_later = later(self.started.waits(&WIFI_SSID, &ssid));
         let url_later = later(self.started.waits(&BROKER_URL, &url));
         let ssid: String<{ limits::SSID }> = one_line(&ssid.as_str());
-        let (id, version) = (hub.id.as_str(), env!("CARGO_PKG_VERSION"));
+        let (id, version) = (hub.identity.id().as_str(), env!("CARGO_PKG_VERSION"));
         let minutes = Instant::now().as_secs() / 60;
         let now = self.now();
         let screen = &mut *self.screen;
@@ -42,7 +36,7 @@ where
                 "safe mode   the last starts failed: only Wi-Fi and this console run; `restart` tries again"
             ));
         }
-        let status = hub.network.status();
+        let status = self.network.status();
         let state = match status.state {
             NetworkState::Off => "off; set wifi.ssid and wifi.password",
             NetworkState::Joining => "joining",
@@ -61,7 +55,7 @@ where
         }
         screen.line(format_args!("broker      {}", hub.broker.text()));
         screen.line(format_args!("  address   {url}{url_later}"));
-        hub.link.read(|state, controller| {
+        hub.port.status().read(|state, controller| {
             screen.line(format_args!("controller  {}", state.as_str()));
             if !controller.name.is_empty() {
                 let (name, tools) = (controller.name.as_str(), controller.tools);

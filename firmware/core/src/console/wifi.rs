@@ -10,7 +10,7 @@ use super::improv::{self, Error, Request, State};
 use crate::config::Config;
 use crate::limits;
 use crate::log::{info, warn};
-use crate::platform::{AccessPoint, Credentials, Network, NetworkState, Platform};
+use crate::platform::{AccessPoint, Credentials, Network, NetworkState};
 use crate::settings::{HUB_ID, HUB_NAME, Setting, WIFI_PASSWORD, WIFI_SSID};
 use crate::store::{Key, Store};
 use crate::text::{self, one_line};
@@ -27,13 +27,7 @@ pub async fn join_network<N: Network, F: MultiwriteNorFlash>(
     network.join((!ssid.is_empty()).then_some(credentials));
 }
 
-impl<W, N, P, F> Console<'_, W, N, P, Store<'_, F>>
-where
-    W: Write,
-    N: Network,
-    P: Platform,
-    F: MultiwriteNorFlash,
-{
+impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>> {
     /// Lists the networks in reach.
     pub(super) async fn scan(&mut self) {
         self.screen.line(format_args!("listening for networks..."));
@@ -46,7 +40,7 @@ where
             let lock = if point.is_open { "open" } else { "locked" };
             self.screen.line(format_args!("{:4} dBm  {lock:6}  {name}", point.signal));
         };
-        match self.hub.network.scan(&mut show).await {
+        match self.network.scan(&mut show).await {
             Ok(()) if count == 0 => self.screen.line(format_args!("no network is in reach")),
             Ok(()) => {
                 self.screen.line(format_args!("to join one: set wifi.ssid, set wifi.password, restart"))
@@ -95,7 +89,7 @@ where
     }
 
     fn state(&self) -> State {
-        match self.hub.network.status().state {
+        match self.network.status().state {
             NetworkState::Joined => State::Provisioned,
             _ => State::Ready,
         }
@@ -108,7 +102,7 @@ where
             let is_locked = if point.is_open { "NO" } else { "YES" };
             improv::write_result(command, &[point.ssid, &signal, is_locked], self.screen);
         };
-        self.hub.network.scan(&mut write).await.map_err(|_| Error::Failed)?;
+        self.network.scan(&mut write).await.map_err(|_| Error::Failed)?;
         self.flush().await;
         improv::write_result(command, &[], self.screen);
         Ok(())
@@ -141,10 +135,10 @@ where
         improv::write_state(State::Provisioning, self.screen);
         self.flush().await;
         let hub = self.hub;
-        hub.network.join(Some(Credentials { ssid: &ssid, password: &password }));
-        if !is_joined(hub.network).await {
+        self.network.join(Some(Credentials { ssid: &ssid, password: &password }));
+        if !is_joined(self.network).await {
             warn!("improv: the network {} could not be joined", ssid.as_str());
-            join_network(hub.network, &mut *hub.store.lock().await, hub.config).await;
+            join_network(self.network, &mut *hub.store.lock().await, hub.config).await;
             improv::write_state(self.state(), self.screen);
             return Err(Error::Unable);
         }

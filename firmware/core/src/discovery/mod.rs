@@ -26,13 +26,13 @@ use heapless::String;
 
 pub use self::hub::About;
 use crate::config::{Config, HubId};
+use crate::hash::Fingerprint;
 use crate::home::Device;
 use crate::json::{Overflow, Writer};
 use crate::limits;
 use crate::mqtt::Topic;
 use crate::settings::{HOMEASSISTANT_DEVICES, HOMEASSISTANT_DISCOVERY, HOMEASSISTANT_PREFIX, Setting};
 use crate::store::Store;
-use crate::text::Fingerprint;
 
 /// Who announces, in every announcement.
 const ORIGIN: &str = concat!(r#""o":{"name":"Hearthwave","sw":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
@@ -155,9 +155,7 @@ impl Discovery {
         }
         // `a.b`, `a:b` and `a_b` are three devices.
         if name != id {
-            let mut hash = Fingerprint::new();
-            hash.add(id.as_bytes());
-            let _ = write!(name, "-{:08x}", hash.finish() as u32);
+            let _ = write!(name, "-{:08x}", Fingerprint::of(&[id.as_bytes()]) as u32);
         }
         self.topic(&["/device/", hub.as_str(), "/", &name, "/config"])
     }

@@ -2,27 +2,27 @@
 
 use core::fmt::{self, Display};
 
+use hub_contract::DEVICE_URI;
+
 use super::ability::Abilities;
 use super::kind::{Kind, Standing};
 use super::reading::UnusualUnits;
 use super::resolve::{Address, Addressing};
 use super::table::PARTS;
+use crate::hash::Fingerprint;
 use crate::json::{self, Text, Value, Writer};
 use crate::limits;
-use crate::text::{Fingerprint, Measure};
+use crate::text::Measure;
 use crate::tool::Addressed;
 
 /// The name by which a device is known in topics and to the controller.
 pub type DeviceId = heapless::String<{ limits::DEVICE_ID }>;
 
-/// What stands before an id in the URI of its resource.
-pub(super) const URI: &str = "home://devices/";
-
 /// The id in a resource's URI. None if it is no device's, or cannot be part of a topic.
 pub(super) fn id_in(uri: &Text<'_>) -> Option<DeviceId> {
     // A longer one is no device's.
-    let uri: heapless::String<{ limits::DEVICE_ID + URI.len() }> = uri.decode()?;
-    let id = uri.strip_prefix(URI)?;
+    let uri: heapless::String<{ limits::DEVICE_ID + DEVICE_URI.len() }> = uri.decode()?;
+    let id = uri.strip_prefix(DEVICE_URI)?;
     let suits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
     DeviceId::try_from(id).ok().filter(|id| !id.is_empty() && id.bytes().all(suits))
 }
@@ -30,7 +30,7 @@ pub(super) fn id_in(uri: &Text<'_>) -> Option<DeviceId> {
 /// Whether a resource is a device's, whether the hub can take it in or not.
 pub(super) fn is_device(uri: &Text<'_>) -> bool {
     let mut letters = uri.chars();
-    URI.chars().all(|letter| letters.next() == Some(letter))
+    DEVICE_URI.chars().all(|letter| letters.next() == Some(letter))
 }
 
 /// A device as the hub knows it.

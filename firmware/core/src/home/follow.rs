@@ -5,10 +5,12 @@ use core::convert::Infallible;
 use embassy_futures::select::select;
 use embassy_time::{Instant, Timer, with_timeout};
 use heapless::String;
+use hub_contract::DEVICE_URI;
 
-use super::device::{Description, URI};
+use super::device::Description;
 use super::table::Flags;
 use super::{DeviceId, Home, Task};
+use crate::clock::sleep_until;
 use crate::json::{Value, Writer};
 use crate::limits;
 use crate::link::{CallError, Method, Offer, Port};
@@ -29,13 +31,7 @@ pub async fn follow(port: &Port, home: &Home, notices: &Notices) -> ! {
         report_losses(home, notices);
         let done = match home.next_task(Instant::now()) {
             Task::Wait(until) => {
-                let until = async {
-                    match until {
-                        Some(until) => Timer::at(until).await,
-                        None => core::future::pending().await,
-                    }
-                };
-                select(home.wake.wait(), until).await;
+                select(home.wake.wait(), sleep_until(until)).await;
                 true
             }
             Task::List => list(port, home, notices).await,
@@ -338,7 +334,7 @@ fn take(home: &Home, id: &DeviceId, answer: Answer<'_>) -> bool {
 }
 
 fn uri(id: &DeviceId, params: &mut Writer<'_>) -> Result<(), Infallible> {
-    params.object(|params| params.field("uri", format_args!("{URI}{id}")));
+    params.object(|params| params.field("uri", format_args!("{DEVICE_URI}{id}")));
     Ok(())
 }
 

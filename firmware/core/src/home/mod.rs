@@ -1,7 +1,7 @@
 //! The home: the devices that the controller offers, and what the hub knows of them.
 //!
 //! ```text
-//!   controller ──► link ──► follow ──► Table ──► publisher ──► device/<id>
+//!   controller ──► link ──► follow ──► Table ──► outbox ──► device/<id>
 //!                                        │
 //!     approval ──► resolve, changes ─────┴──► device/list, device/set, home_status, undo
 //! ```
@@ -11,6 +11,7 @@
 //! that takes more room than all the rest; only that of guarded devices is kept, for [`approval`](crate::approval).
 
 mod ability;
+mod action;
 mod changes;
 mod device;
 mod follow;
@@ -34,6 +35,7 @@ use embassy_sync::signal::Signal;
 use embassy_time::{Duration, Instant, Timer};
 
 pub use self::ability::{Abilities, Mode, Tenths};
+pub(crate) use self::action::DeclaredAction;
 pub use self::changes::ChangeId;
 pub(crate) use self::changes::Step;
 use self::changes::{Changes, Stand};
@@ -81,7 +83,7 @@ pub struct Home {
     schedule: Cell<Schedule>,
     /// [`follow`] has something to do.
     wake: Signal<NoopRawMutex, ()>,
-    /// The publisher has something to do.
+    /// The outbox has something to publish.
     changed: Signal<NoopRawMutex, ()>,
     /// The list has changed while it was being received.
     list_is_stale: Cell<bool>,
@@ -1076,20 +1078,6 @@ impl Home {
 fn back_off(failures: u8) -> Duration {
     let factor = 1 << failures.min(8);
     (limits::HOME_RETRY * factor).min(limits::HOME_RETRY_SLOWEST)
-}
-
-/// Writes the arguments of an action's call: those that the controller gave, and the value that the action takes.
-pub(crate) fn write_arguments(action: Value<'_>, value: Value<'_>, out: &mut Writer<'_>) {
-    out.object(|out| {
-        for (name, given) in action.get("arguments").unwrap_or(Value::EMPTY_OBJECT).members() {
-            out.key_text(name);
-            out.value(given);
-        }
-        if let Some(name) = action.get("value").and_then(|value| value.get("argument")?.as_text()) {
-            out.key_text(name);
-            out.value(value);
-        }
-    });
 }
 
 /// Whether somebody has pressed a device between these states: it counts the presses.

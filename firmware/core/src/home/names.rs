@@ -1,13 +1,13 @@
 //! Matches spoken names to devices: in any case, without articles, with the room, or by a unique beginning.
 
+use hub_contract::FILLERS;
+
 use super::device::Device;
+use crate::hash::Fnv32;
 use crate::text::words::{small, words};
 
 /// Shorter beginnings of a name count as a slip of the tongue.
 const PREFIX: usize = 3;
-
-/// Words that people add or leave out.
-const FILLERS: [&str; 9] = ["the", "a", "an", "my", "our", "in", "of", "at", "on"];
 
 /// A name as it is compared: hashes of its words in lower case, without fillers.
 ///
@@ -38,9 +38,8 @@ impl Phrase {
     }
 
     fn add(&mut self, word: &str) {
-        // FNV-1a of the word. Sums and products of words tell phrases apart.
-        let mix = |hash: u32, letter: char| (hash ^ u32::from(small(letter))).wrapping_mul(0x0100_0193);
-        let hash = word.chars().fold(0x811c_9dc5, mix);
+        // Sums and products of the words' hashes tell phrases apart.
+        let hash = Fnv32::of(word.chars().map(small));
         self.sequence = self.sequence.wrapping_mul(31).wrapping_add(hash);
         self.set = self.set.wrapping_add(hash);
         self.letters = self.letters.saturating_add(word.chars().count() as u16);

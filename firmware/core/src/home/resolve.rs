@@ -3,9 +3,11 @@
 //! A device's `actions` say by which tools it is controlled, which argument names it, and the exact value of that argument:
 //! the device's address. The hub resolves the spoken name among the devices that a tool controls, and sends the address.
 
+use super::action::DeclaredAction;
 use super::device::Device;
 use super::names::{Match, Spoken};
 use super::table::Table;
+use crate::hash::Fnv32;
 use crate::json::{Kind as JsonKind, Text, Value};
 use crate::limits;
 
@@ -42,7 +44,7 @@ const _: () = assert!(limits::DEVICE_TOOLS <= ToolBits::BITS as usize);
 
 /// The hash by which tools, and devices without room, are told apart. Tools that collide are resolved alike, which is harmless.
 pub(super) fn hash(tool: impl Iterator<Item = char>) -> u32 {
-    tool.fold(0x811c_9dc5, |hash, letter| (hash ^ u32::from(letter)).wrapping_mul(0x0100_0193))
+    Fnv32::of(tool)
 }
 
 /// How the actions of a device address it.
@@ -69,7 +71,7 @@ pub(super) fn read_addressing(
     for (_, action) in actions.members() {
         let naming = naming_argument(actions, action, &|value| address_of(value, name, id));
         let learned = naming.and_then(|(argument, address)| {
-            let tool = action.get("tool")?.as_text()?;
+            let tool = DeclaredAction(action).tool()?;
             let bit = learn(hash(tool.chars()), argument.decode()?, this.tools)?;
             // One address is kept.
             (this.address == Address::Opaque || this.address == address).then_some((address, bit))
@@ -100,14 +102,13 @@ pub(super) fn naming_argument<'a>(
     address: &dyn Fn(Value<'_>) -> Option<Address>,
 ) -> Option<(Text<'a>, Address)> {
     let naming = |action: Value<'a>| {
-        let arguments = action.get("arguments").unwrap_or(Value::EMPTY_OBJECT);
-        arguments.members().filter_map(|(name, value)| Some((name, address(value)?)))
+        DeclaredAction(action).arguments().filter_map(|(name, value)| Some((name, address(value)?)))
     };
     let only = |action: Value<'a>| {
         let mut all = naming(action);
         all.next().filter(|_| all.next().is_none())
     };
-    let tool = |action: Value<'a>| action.get("tool").and_then(|tool| tool.as_text());
+    let tool = |action| DeclaredAction(action).tool();
     only(action).or_else(|| {
         naming(action).find(|(argument, _)| {
             let mut others = actions.members().filter(|(_, other)| tool(*other) == tool(action));
@@ -249,33 +250,45 @@ fn names_guarded(table: &Table, tools: ToolBits, arguments: Value<'_>, naming: &
         return false;
     }
     arguments.members().filter(|(name, _)| *name != *naming).any(|(name, value)| {
-        let mut devices = guarded().filter_map(|place| table.get(place));
-        devices.any(|device| !is_told_apart_by(&device, &name) && names_device(value, &device, DEPTH))
+        // The actions of a device are long, so they come last.
+        let is_any = |is_it: PlaceTest<'_>| {
+            let is_told_apart =
+                |place| table.get(place).is_some_and(|device| is_told_apart_by(&device, &name));
+            guarded().any(|place| is_it(place) && !is_told_apart(place))
+        };
+        names_any(table, value, &is_any, DEPTH)
     })
 }
 
 /// Whether an argument is one of those of the device's actions.
 fn is_told_apart_by(device: &Device<'_>, argument: &Text<'_>) -> bool {
     device.actions().members().any(|(_, action)| {
-        let declared = action.get("arguments").unwrap_or(Value::EMPTY_OBJECT);
-        let value = action.get("value").and_then(|value| value.get("argument")?.as_text());
-        value.is_some_and(|value| value == *argument)
-            || declared.members().any(|(name, value)| name == *argument && !device.is_addressed_by(value))
+        let action = DeclaredAction(action);
+        action.value_argument().is_some_and(|value| value == *argument)
+            || action.arguments().any(|(name, value)| name == *argument && !device.is_addressed_by(value))
     })
 }
 
-/// Whether a value is the name or the id of a device, or has one inside.
-fn names_device(value: Value<'_>, device: &Device<'_>, depth: u8) -> bool {
+/// Whether something holds for the device at a place.
+type PlaceTest<'a> = &'a dyn Fn(usize) -> bool;
+
+/// Whether a value is the name or the id of a device, or has one inside. `is_any` tells whether something holds for any of the
+/// devices in question.
+fn names_any(table: &Table, value: Value<'_>, is_any: &dyn Fn(PlaceTest<'_>) -> bool, depth: u8) -> bool {
+    let is =
+        |place, is_it: &dyn Fn(&Device<'_>) -> bool| table.get(place).is_some_and(|device| is_it(&device));
     match value.kind() {
-        JsonKind::Object | JsonKind::Array if depth == 0 => true,
+        JsonKind::Object | JsonKind::Array if depth == 0 => is_any(&|_| true),
         JsonKind::Object | JsonKind::Array => {
             let mut inside = value.members().map(|(_, value)| value).chain(value.items());
-            inside.any(|value| names_device(value, device, depth - 1))
+            inside.any(|value| names_any(table, value, is_any, depth - 1))
         }
         JsonKind::String => value.as_text().and_then(|text| text.decode()).is_some_and(|text: SpokenName| {
-            Spoken::new(&text).matches(device).is_some_and(|how| how <= Match::Words)
+            let spoken = Spoken::new(&text);
+            let is_it = |device: &Device<'_>| spoken.matches(device).is_some_and(|how| how <= Match::Words);
+            is_any(&|place| table.may_be_called(&spoken, place) && is(place, &is_it))
         }),
-        JsonKind::Number => value.text() == device.id,
+        JsonKind::Number => is_any(&|place| is(place, &|device| value.text() == device.id)),
         JsonKind::Null | JsonKind::Bool => false,
     }
 }

@@ -4,6 +4,7 @@
 use embassy_time::Instant;
 use heapless::{String, Vec};
 
+use super::action::DeclaredAction;
 use super::device::Description;
 use super::follow::{Outcome, read_description, receive};
 use super::names::{Spoken, is_same};
@@ -138,9 +139,7 @@ pub(crate) async fn address_unkept(
         }
     };
     let address = |description: &Description<'_>| {
-        let is_tool = |action: &Value<'_>| {
-            action.get("tool").and_then(|name| name.as_text()).is_some_and(|name| name == *tool)
-        };
+        let is_tool = |action: &Value<'_>| DeclaredAction(*action).is_of(tool);
         let action = description.actions.members().map(|(_, action)| action).find(is_tool)?;
         let (argument, address) =
             naming_argument(description.actions, action, &|value| address_of(value, description.name, &id))?;

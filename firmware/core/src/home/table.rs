@@ -3,6 +3,7 @@
 use core::fmt::{self, Display, Write as _};
 
 use super::ability::Abilities;
+use super::action::DeclaredAction;
 use super::device::{Description, Device};
 use super::kind::Kind;
 use super::names::{NameKeys, Spoken};
@@ -370,9 +371,7 @@ impl Table {
                 known.any(|(bit, _)| device.addressing.tools & bit != 0)
             })
         };
-        let is_tool = |action: Value<'_>| {
-            action.get("tool").and_then(|name| name.as_text()).is_some_and(|name| name == *tool)
-        };
+        let is_tool = |action| DeclaredAction(action).is_of(tool);
         device.actions().members().any(|(_, action)| is_tool(action) && !is_named(action))
     }
 

@@ -8,21 +8,19 @@ use embassy_time::Duration;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-use super::Parts;
-use super::events::Event;
+use crate::context::{Event, HubContext};
 use crate::home::{
-    Device, DeviceId, Found, Home, Knowledge, Resolved, Unread, find_unkept, read_actions, write_arguments,
+    DeclaredAction, Device, DeviceId, Found, Home, Knowledge, Resolved, Unread, find_unkept, read_actions,
 };
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::limits;
 use crate::mqtt::copy;
-use crate::platform::Platform;
 use crate::request::{self, Refusal};
 use crate::schema::{self, Unknown};
 use crate::store::Store;
 use crate::text::{one_line, push_list, shorten};
-use crate::tool::{self, Caller, Name};
-use crate::tools::Toolbox;
+use crate::tool::{Caller, Name};
+use crate::tools::ToolCall;
 
 /// Room for what follows a list.
 const TAIL: usize = limits::TRANSACTION + limits::DEVICE_ID + 160;
@@ -85,21 +83,20 @@ impl ActionCall {
 /// Takes `{"device", "action", "value"?, "then"?: {"action", "value"?}}` and writes the members of the call's result
 /// object. `then` follows if the first call succeeds; the reply is that of the last call. Returns the length of the
 /// reply.
-pub(super) async fn set<P: Platform, F: MultiwriteNorFlash>(
+pub(super) async fn set<F: MultiwriteNorFlash>(
     request: Value<'_>,
     transaction: Option<Value<'_>>,
-    parts: &Parts<'_>,
-    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+    hub: &HubContext<'_, Store<'_, F>>,
     reply: &mut [u8],
 ) -> Result<usize, Refusal> {
-    let home = parts.home;
+    let home = hub.home;
     let said: String<{ limits::DEVICE_NAME }> =
         request::text(request, "device")?.ok_or(Refusal::NotText("device"))?;
     let action: String<{ limits::DEVICE_ID }> =
         request::text(request, "action")?.ok_or(Refusal::NotText("action"))?;
     let mut found = home.find(&said);
     if found == Found::None {
-        let finding: Pin<&mut dyn Future<Output = _>> = pin!(find_unkept(toolbox.port, home, &said));
+        let finding: Pin<&mut dyn Future<Output = _>> = pin!(find_unkept(hub.port, home, &said));
         found = finding.await;
     }
     let id = match found {
@@ -128,7 +125,7 @@ pub(super) async fn set<P: Platform, F: MultiwriteNorFlash>(
             request::text(then, "action")?.ok_or(Refusal::NotText("action"))?;
         Ok((first, Some(compose(actions, &action, then.get("value"), first.end(), scratch)?)))
     };
-    let (first, second) = match read_actions(toolbox.port, home, &id, compose).await {
+    let (first, second) = match read_actions(hub.port, home, &id, compose).await {
         Ok(calls) => calls?,
         Err(Unread::Unasked) => return Err(Refusal::NoController),
         Err(Unread::Refused) => return Err(unknown_device(home, &said)),
@@ -144,17 +141,17 @@ pub(super) async fn set<P: Platform, F: MultiwriteNorFlash>(
     let opened = writer.open();
     let start = writer.mark();
     let decision_time = Cell::new(Duration::MIN);
-    let toolbox = &toolbox.on_behalf_of(Caller::Person, &decision_time);
+    let tool_call = &ToolCall { hub, caller: Caller::Person, decision_time: &decision_time };
     let mut step = (first, second, None);
     loop {
         let (call, next, earlier) = step;
         // The call was just written to this buffer.
         let Some((tool, arguments)) = call.read(scratch) else { return Err(Refusal::Unanswerable) };
         decision_time.set(Duration::MIN);
-        let event = tool::execute(parts.registry, toolbox, &tool, arguments, &mut writer).await;
+        let event = tool_call.execute(&tool, arguments, &mut writer).await;
         let is_done = event.success;
-        parts.events.has_room(parts.broker, limits::EVENT_WAIT).await;
-        parts.events.push(Event::Tool(event));
+        hub.events.has_room(hub.broker, limits::EVENT_WAIT).await;
+        hub.events.push(Event::Tool(event));
         if let Some(earlier) = earlier.filter(|_| is_done) {
             home.join_changes(earlier, &id);
         }
@@ -237,7 +234,7 @@ fn compose(
         push_list(&list, &mut names);
         return Err(Refusal::NoAction(names));
     };
-    let tool = action.get("tool").and_then(|tool| tool.as_text()?.decode());
+    let tool = DeclaredAction(action).tool().and_then(|tool| tool.decode());
     let tool: Name = tool.ok_or(Refusal::NoAction(String::new()))?;
     let value = value.filter(|value| value.kind() != Kind::Null);
     let value = match (action.get("value"), value) {
@@ -256,7 +253,7 @@ fn compose(
     };
     let out = scratch.get_mut(start..).unwrap_or_default();
     let mut writer = Writer::new(out);
-    write_arguments(action, value, &mut writer);
+    DeclaredAction(action).write_arguments(value, &mut writer);
     let too_long = || Refusal::LongText("value", ARGUMENTS);
     let arguments = writer.finish().map_err(|Overflow| too_long())?;
     copy(tool.as_bytes(), out.get_mut(arguments..).unwrap_or_default()).map_err(|Overflow| too_long())?;

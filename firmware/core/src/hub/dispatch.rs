@@ -3,32 +3,26 @@
 use core::cell::Cell;
 use core::pin::{Pin, pin};
 
-use embassy_time::{Duration, Instant};
+use embassy_time::Duration;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use super::events::Event;
-use super::{Parts, content, device, health, settings, time, turn};
+use super::{content, device, health, settings, time, turn};
 use crate::chat::prompts;
-use crate::clock::Source;
+use crate::context::{Event, HubContext};
 use crate::conversations::ConversationId;
 use crate::discovery::Discovery;
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::limits;
 use crate::log::{error, warn};
 use crate::mqtt::{ReplyTo, Topics};
-use crate::platform::Platform;
 use crate::request::{self, Job, Refusal, Request};
 use crate::settings::{TIME_SERVER, VOLUME};
 use crate::store::Store;
 use crate::tool::{self, Caller, Format, Name, Registry};
-use crate::tools::{Toolbox, write_now};
+use crate::tools::{ToolCall, write_now};
 
 /// Writes the reply to a job.
-pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
-    job: &mut Job,
-    parts: &Parts<'_>,
-    toolbox: &Toolbox<'_, P, Store<'_, F>>,
-) {
+pub(super) async fn answer<F: MultiwriteNorFlash>(job: &mut Job, hub: &HubContext<'_, Store<'_, F>>) {
     let (asked, has_response_topic) = (job.request, job.has_response_topic);
     let mut is_on_speech = false;
     let (payload, reply) = job.work();
@@ -46,15 +40,14 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
         let is_heard = asked == Request::Transcript;
         let written = {
             let saying: Pin<&mut dyn Future<Output = _>> =
-                pin!(turn::answer(&mut caller, is_heard, parts, toolbox, reply));
+                pin!(turn::answer(&mut caller, is_heard, hub, reply));
             saying.await
         };
         // Who knows that the hub was spoken to may want the answer for themselves.
         is_on_speech = caller.is_speech && !(caller.is_addressed && has_response_topic);
         written
     } else {
-        let doing: Pin<&mut dyn Future<Output = _>> =
-            pin!(plain(asked, request, transaction, parts, toolbox, reply));
+        let doing: Pin<&mut dyn Future<Output = _>> = pin!(plain(asked, request, transaction, hub, reply));
         doing.await
     };
     let is_refused = written.is_err();
@@ -62,7 +55,7 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
     job.is_refused = is_refused;
     finish(job, written);
     if is_on_speech {
-        job.reply_to = ReplyTo::topic(Topics::new(parts.identity.id()).own("speech"));
+        job.reply_to = ReplyTo::topic(Topics::new(hub.identity.id()).own("speech"));
     }
 }
 
@@ -75,19 +68,17 @@ fn finish(job: &mut Job, written: Result<usize, Overflow>) {
 }
 
 /// Answers everything but conversations. Returns the length of the reply.
-async fn plain<P: Platform, F: MultiwriteNorFlash>(
+async fn plain<F: MultiwriteNorFlash>(
     asked: Request,
     request: Value<'_>,
     transaction: Option<Value<'_>>,
-    parts: &Parts<'_>,
-    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+    hub: &HubContext<'_, Store<'_, F>>,
     reply: &mut [u8],
 ) -> Result<usize, Refusal> {
-    let store = toolbox.store;
+    let store = hub.store;
     if asked == Request::DeviceSet {
         // Behind a pointer, for a stack frame of its own.
-        let setting: Pin<&mut dyn Future<Output = _>> =
-            pin!(device::set(request, transaction, parts, toolbox, reply));
+        let setting: Pin<&mut dyn Future<Output = _>> = pin!(device::set(request, transaction, hub, reply));
         return setting.await;
     }
     // What changes something is done first, with the reply's buffer as scratch.
@@ -99,19 +90,18 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
             let setting = settings::set(request, store, reply).await?;
             needs_restart = setting.needs_restart;
             if core::ptr::eq(setting, &VOLUME) {
-                let Toolbox { platform, speaker, .. } = toolbox;
-                speaker.apply(*platform, &mut *store.lock().await, parts.config).await;
+                hub.speaker.apply(hub.platform, &mut *store.lock().await, hub.config).await;
             }
             if core::ptr::eq(setting, &TIME_SERVER) {
-                toolbox.clock.want();
+                hub.clock.want();
             }
             if Discovery::depends_on(setting) {
-                parts.discovery.apply(&mut *store.lock().await, parts.config).await;
-                parts.home.announce_all();
+                hub.discovery.apply(&mut *store.lock().await, hub.config).await;
+                hub.home.announce_all();
             }
         }
-        Request::ConfigGet => toolbox.speaker.keep_now(store).await,
-        Request::TimeSet => time::set(request, toolbox.clock)?,
+        Request::ConfigGet => hub.speaker.keep_now(store).await,
+        Request::TimeSet => time::set(request, hub.clock)?,
         Request::Speak => turn::check_speech(request)?,
         _ => {}
     }
@@ -122,37 +112,26 @@ async fn plain<P: Platform, F: MultiwriteNorFlash>(
     }
     match asked {
         Request::ToolCall => {
-            let call: Pin<&mut dyn Future<Output = _>> =
-                pin!(tool_call(request, parts, toolbox, &mut writer));
+            let call: Pin<&mut dyn Future<Output = _>> = pin!(tool_call(request, hub, &mut writer));
             call.await?;
         }
-        Request::ToolList => tool_list(request, parts.registry, &mut writer)?,
+        Request::ToolList => tool_list(request, hub.registry, &mut writer)?,
         Request::Health => {
             let after: Option<Name> = request::text(request, "after")?;
-            let Toolbox { platform, port, clock, .. } = toolbox;
-            let time = clock.read(platform.wall_clock(), Instant::now());
-            let machine = health::Machine {
-                usage: platform.usage(),
-                overruns: platform.overruns(),
-                time: time.map_or(Source::None, |time| time.source),
-                store: store.try_lock().ok().map(|store| store.size()),
-                gate: port.gate().counts(),
-                link: port.counts(),
-            };
-            health::write(parts, &machine, after.as_deref(), &mut writer);
+            health::write(hub, after.as_deref(), &mut writer);
         }
         Request::PromptList => prompt_list(&mut writer),
         Request::ContentList => content::list(request, store, &mut writer).await?,
-        Request::ConfigGet => settings::get(request, parts.config, store, &mut writer).await?,
-        Request::ConfigList => settings::list(request, parts.config, &mut writer)?,
+        Request::ConfigGet => settings::get(request, hub.config, store, &mut writer).await?,
+        Request::ConfigList => settings::list(request, hub.config, &mut writer)?,
         Request::ConfigSet if needs_restart => writer.field("restart_required", true),
         Request::Cancel => {
             let id: ConversationId =
                 request::text(request, "conversation")?.ok_or(Refusal::NotText("conversation"))?;
-            writer.field("cancelled", parts.conversations.cancel(&id));
+            writer.field("cancelled", hub.conversations.cancel(&id));
         }
-        Request::TimeSet => drop(write_now(toolbox, &mut writer).await),
-        Request::DeviceList => device::list(request, parts.home, &mut writer)?,
+        Request::TimeSet => drop(write_now(hub, &mut writer).await),
+        Request::DeviceList => device::list(request, hub.home, &mut writer)?,
         // Answered elsewhere: a decision by the intake, the others above.
         Request::Approve | Request::Chat | Request::Transcript | Request::DeviceSet => {}
         Request::ContentPut | Request::ContentDelete | Request::ConfigSet | Request::Speak => {}
@@ -170,20 +149,19 @@ fn refuse(refusal: Refusal, transaction: Option<Value<'_>>, reply: &mut [u8]) ->
 }
 
 /// `{"name", "arguments"}` → the members of the result object.
-async fn tool_call<P: Platform, F: MultiwriteNorFlash>(
+async fn tool_call<F: MultiwriteNorFlash>(
     request: Value<'_>,
-    parts: &Parts<'_>,
-    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+    hub: &HubContext<'_, Store<'_, F>>,
     reply: &mut Writer<'_>,
 ) -> Result<(), Refusal> {
     let name = request.get("name").and_then(|name| name.as_text());
     let name: Name = name.ok_or(Refusal::NoName)?.decode().ok_or(Refusal::LongName)?;
     let arguments = request.get("arguments").unwrap_or(Value::NULL);
     let decision_time = Cell::new(Duration::MIN);
-    let toolbox = &toolbox.on_behalf_of(Caller::Person, &decision_time);
-    let event = tool::execute(parts.registry, toolbox, &name, arguments, reply).await;
-    parts.events.has_room(parts.broker, limits::EVENT_WAIT).await;
-    parts.events.push(Event::Tool(event));
+    let call = &ToolCall { hub, caller: Caller::Person, decision_time: &decision_time };
+    let event = call.execute(&name, arguments, reply).await;
+    hub.events.has_room(hub.broker, limits::EVENT_WAIT).await;
+    hub.events.push(Event::Tool(event));
     Ok(())
 }
 

@@ -3,38 +3,22 @@
 use core::ops::ControlFlow;
 
 use embassy_time::Instant;
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use super::{Parts, info};
+use super::info;
 use crate::clock::Source;
+use crate::context::HubContext;
 use crate::json::{Overflow, Writer};
 use crate::limits;
-use crate::platform::{NetworkState, Usage};
-use crate::store::GateCounts;
+use crate::platform::NetworkState;
+use crate::store::Store;
 use crate::tool::{Counts, Name};
 
-/// What only a tool's handlers know: of the machine and of the store.
-pub(super) struct Machine {
-    pub(super) usage: Usage,
-    pub(super) overruns: u32,
-    /// Where the time is from.
-    pub(super) time: Source,
-    /// Entries of the store, and its size in bytes; `None` while it is in use.
-    pub(super) store: Option<(usize, usize)>,
-    pub(super) gate: GateCounts,
-    pub(super) link: crate::link::Counts,
-}
-
-/// What is counted by the machine and the link.
-pub(super) struct Vitals {
-    pub(super) usage: Usage,
-    pub(super) link: crate::link::Counts,
-}
-
 /// Writes the payload of `health`: what is worth a graph.
-pub(super) fn write_summary(parts: &Parts<'_>, buffer: &mut [u8]) -> Result<usize, Overflow> {
-    let Vitals { usage, link } = (parts.vitals)();
+pub(super) fn write_summary<S>(hub: &HubContext<'_, S>, buffer: &mut [u8]) -> Result<usize, Overflow> {
+    let (usage, link) = (hub.platform.usage(), hub.port.counts());
     let (mut calls, mut failures, mut slowest) = (0u32, 0u32, (Name::new(), 0));
-    parts.registry.each_count(&mut |name, counts| {
+    hub.registry.each_count(&mut |name, counts| {
         calls = calls.saturating_add(counts.calls);
         failures = failures.saturating_add(counts.failures);
         if counts.slowest >= slowest.1 {
@@ -45,8 +29,8 @@ pub(super) fn write_summary(parts: &Parts<'_>, buffer: &mut [u8]) -> Result<usiz
     let mut writer = Writer::new(buffer);
     writer.object(|out| {
         out.field("uptime", Instant::now().as_secs());
-        out.field("boot", parts.config.boot.reason.word());
-        if let Some(signal) = (parts.network)().signal {
+        out.field("boot", hub.config.boot.reason.word());
+        if let Some(signal) = (hub.network)().signal {
             out.field("signal", i64::from(signal));
         }
         // A size of zero means that the machine does not know.
@@ -67,11 +51,15 @@ pub(super) fn write_summary(parts: &Parts<'_>, buffer: &mut [u8]) -> Result<usiz
 
 /// Writes the members of the reply. Tools that were called come last, from after the one called `after`; if not all fit,
 /// `next` is the last one.
-pub(super) fn write(parts: &Parts<'_>, machine: &Machine, after: Option<&str>, out: &mut Writer<'_>) {
-    let Machine { usage, overruns, time, store, gate, link } = machine;
+pub(super) fn write<F: MultiwriteNorFlash>(
+    hub: &HubContext<'_, Store<'_, F>>,
+    after: Option<&str>,
+    out: &mut Writer<'_>,
+) {
+    let (usage, link, gate) = (hub.platform.usage(), hub.port.counts(), hub.port.gate().counts());
     out.field("uptime", Instant::now().as_secs());
-    info::write_boot(&parts.config.boot, out);
-    let state = parts.status.read(|state, _| state.as_str());
+    info::write_boot(&hub.config.boot, out);
+    let state = hub.port.status().read(|state, _| state.as_str());
     out.key("link");
     out.object(|out| {
         out.field("state", state);
@@ -82,7 +70,7 @@ pub(super) fn write(parts: &Parts<'_>, machine: &Machine, after: Option<&str>, o
                 ("losses", link.losses),
                 ("lines_ignored", link.lines_ignored),
                 ("unanswered", link.unanswered),
-                ("overruns", *overruns),
+                ("overruns", hub.platform.overruns()),
             ],
             out,
         );
@@ -91,14 +79,14 @@ pub(super) fn write(parts: &Parts<'_>, machine: &Machine, after: Option<&str>, o
     out.object(|out| {
         fields(
             &[
-                ("reconnects", parts.broker.reconnects()),
-                ("events_dropped", parts.events.evicted()),
-                ("notices_dropped", parts.notices.dropped()),
+                ("reconnects", hub.broker.reconnects()),
+                ("events_dropped", hub.events.evicted()),
+                ("notices_dropped", hub.notices.dropped()),
             ],
             out,
         );
     });
-    let network = (parts.network)();
+    let network = (hub.network)();
     out.key("network");
     out.object(|out| {
         let (state, why) = match network.state {
@@ -115,6 +103,7 @@ pub(super) fn write(parts: &Parts<'_>, machine: &Machine, after: Option<&str>, o
             out.field("signal", i64::from(signal));
         }
     });
+    let time = hub.now().map_or(Source::None, |time| time.source);
     out.field("time", time.as_str());
     let memory = [("stack", usage.stack_peak, usage.stack_size), ("heap", usage.heap_peak, usage.heap_size)];
     // A size of zero means that the machine does not know.
@@ -127,23 +116,25 @@ pub(super) fn write(parts: &Parts<'_>, machine: &Machine, after: Option<&str>, o
     }
     out.key("store");
     out.object(|out| {
-        if let Some((entries, bytes)) = *store {
+        // Left out while the store is in use.
+        if let Ok(store) = hub.store.try_lock() {
+            let (entries, bytes) = store.size();
             out.field("entries", entries);
             out.field("entries_free", limits::STORE_ENTRIES.saturating_sub(entries));
             out.field("bytes", bytes);
         }
         fields(&[("erases", gate.erases), ("erases_in_calls", gate.forced)], out);
     });
-    write_tools(parts, after, out);
+    write_tools(hub, after, out);
 }
 
-fn write_tools(parts: &Parts<'_>, after: Option<&str>, out: &mut Writer<'_>) {
+fn write_tools<S>(hub: &HubContext<'_, S>, after: Option<&str>, out: &mut Writer<'_>) {
     let mut last: Option<Name> = None;
     let mut is_cut = false;
     let mut has_begun = after.is_none();
     out.key("tools");
     out.array(|list| {
-        parts.registry.each_count(&mut |name, counts| {
+        hub.registry.each_count(&mut |name, counts| {
             if !has_begun {
                 has_begun = after == Some(name);
                 return ControlFlow::Continue(());

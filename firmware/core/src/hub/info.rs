@@ -2,8 +2,8 @@
 
 use core::ops::ControlFlow;
 
-use super::Parts;
 use crate::boot::Report;
+use crate::context::HubContext;
 use crate::json::{Overflow, Writer};
 use crate::limits;
 use crate::tool::EPILOGUE;
@@ -32,14 +32,14 @@ pub const LIMITS: [(&str, usize); 19] = [
 ];
 
 /// Writes the payload of `info`, and returns its length.
-pub(super) fn write(parts: &Parts<'_>, buffer: &mut [u8]) -> Result<usize, Overflow> {
+pub(super) fn write<S>(hub: &HubContext<'_, S>, buffer: &mut [u8]) -> Result<usize, Overflow> {
     let mut writer = Writer::new(buffer);
     writer.object(|info| {
-        info.field("name", parts.identity.name());
+        info.field("name", hub.identity.name());
         info.field("version", env!("CARGO_PKG_VERSION"));
-        info.field("target", parts.config.target);
-        write_boot(&parts.config.boot, info);
-        parts.status.read(|state, controller| {
+        info.field("target", hub.config.target);
+        write_boot(&hub.config.boot, info);
+        hub.port.status().read(|state, controller| {
             info.field("link", state.as_str());
             if !controller.name.is_empty() {
                 info.key("controller");
@@ -51,18 +51,18 @@ pub(super) fn write(parts: &Parts<'_>, buffer: &mut [u8]) -> Result<usize, Overf
                 });
             }
         });
-        info.field("tools", parts.registry.len());
-        let (devices, left_out) = parts.home.announced();
+        info.field("tools", hub.registry.len());
+        let (devices, left_out) = hub.home.announced();
         info.field("devices", devices);
         if left_out > 0 {
             info.field("devices_left_out", left_out);
         }
         // Those for which a question to a model had no room.
-        let left_out = parts.conversations.left_out(parts.registry);
+        let left_out = hub.conversations.left_out(hub.registry);
         if !left_out.is_empty() {
             info.key("tools_left_out");
             info.array(|list| {
-                left_out.each(parts.registry, |name| {
+                left_out.each(hub.registry, |name| {
                     list.value(name);
                     ControlFlow::Continue(())
                 });

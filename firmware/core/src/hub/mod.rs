@@ -1,21 +1,18 @@
 //! The hub: joins the session with the broker, the jobs, the store and the link to the controller.
 //!
 //! ```text
-//!   session ──► request::Intake ──► slots ──► dispatch ──┬──► tool::execute
+//!   session ──► request::Intake ──► slots ──► dispatch ──┬──► tools::execute
 //!      │                                                 ├──► turn ──► questions
-//!      └──► publisher ◄── replies, questions,            ├──► settings
-//!                         events, notices, info          └──► content
+//!      └──► outbox ◄── replies, questions,               ├──► settings
+//!                      events, notices, states           └──► content
 //! ```
 
-mod announcements;
 mod content;
 mod device;
 mod dispatch;
-mod events;
 mod health;
-mod identity;
 mod info;
-mod publisher;
+mod outbox;
 mod safe;
 mod session;
 mod settings;
@@ -28,101 +25,48 @@ use core::pin::{Pin, pin};
 
 use embassy_futures::join::{join_array, join5};
 use embassy_futures::select::{Either, select};
-use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
-use embassy_sync::signal::Signal;
 use embassy_time::Timer;
 use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use self::events::Events;
-use self::health::Vitals;
-use self::identity::Identity;
 pub use self::info::LIMITS;
-use crate::approval::Approvals;
-use crate::clock::Clock;
 use crate::config::{BAUD_PLACE, Config};
 use crate::console;
-use crate::conversations::Conversations;
-use crate::discovery::Discovery;
-use crate::home::{self, Home};
-use crate::link::{self, Port, ResourceNews, Status};
+use crate::context::{self, HubContext, RunState};
+use crate::home;
+use crate::limits;
+use crate::link::{self, LinkContext, ResourceNews};
 use crate::log::{info, warn};
-use crate::mqtt::Reached;
-use crate::notice::Notices;
-use crate::platform::{Dial, Network, NetworkStatus, Platform};
-use crate::questions::Questions;
-use crate::request::{Job, Slots};
+use crate::mqtt;
+use crate::platform::{Dial, Network, Platform};
+use crate::request::Job;
 use crate::settings::{self as rows, EXAMPLE_TOOLS, TOOL_PREFIX};
-use crate::speaker::Speaker;
 use crate::store::{self, Gated, Store};
-use crate::tool::{self, Caller, DeclaredTools, Registry};
-use crate::tools::{self, Toolbox};
-use crate::{limits, mqtt};
+use crate::tool::{self, DeclaredTools};
+use crate::tools;
 
 /// All the memory one hub works in.
 ///
 /// Large, and all zeros when new: keep it in a `static` (it then costs no flash) or in a box, and hand it
 /// to one [`Hub`] for good.
 pub struct Memory {
+    context: context::Memory,
     mqtt: mqtt::Memory,
-    port: Port,
-    notices: Notices,
-    conversations: Conversations,
     store: store::Memory,
-    slots: Slots,
-    events: Events,
-    questions: Questions,
-    registry: Registry,
-    identity: Identity,
     console: console::Memory,
-    home: Home,
-    approvals: Approvals,
-    discovery: Discovery,
 }
 
 impl Memory {
     /// Empty memory.
     pub const fn new() -> Self {
         Self {
+            context: context::Memory::new(),
             mqtt: mqtt::Memory::new(),
-            port: Port::new(),
-            notices: Notices::new(),
-            conversations: Conversations::new(),
             store: store::Memory::new(),
-            slots: Slots::new(),
-            events: Events::new(),
-            questions: Questions::new(),
-            registry: Registry::new(),
-            identity: Identity::new(),
             console: console::Memory::new(),
-            home: Home::new(),
-            approvals: Approvals::new(),
-            discovery: Discovery::new(),
         }
     }
-}
-
-/// The parts of a running hub that its tasks share.
-struct Parts<'a> {
-    config: &'a Config<'a>,
-    identity: &'a Identity,
-    slots: &'a Slots,
-    questions: &'a Questions,
-    conversations: &'a Conversations,
-    events: &'a Events,
-    notices: &'a Notices,
-    registry: &'a Registry,
-    /// The controller's.
-    status: &'a Status,
-    broker: &'a Reached,
-    network: &'a dyn Fn() -> NetworkStatus,
-    speaker: &'a Speaker,
-    home: &'a Home,
-    approvals: &'a Approvals,
-    discovery: &'a Discovery,
-    /// The machine's and the link's counts.
-    vitals: &'a dyn Fn() -> Vitals,
 }
 
 /// One hub. Holds no global state: a process can run as many as it has [`Memory`] for.
@@ -148,7 +92,7 @@ impl<'a> Hub<'a> {
     pub async fn prepare<F: MultiwriteNorFlash>(&mut self, flash: &mut F) -> Start {
         let Self { config, memory, .. } = self;
         // Behind the gate as in `run`, so that the store's code is there once.
-        let mut store = Store::new(Gated::new(flash, memory.port.gate()), &mut memory.store);
+        let mut store = Store::new(Gated::new(flash, memory.context.port.gate()), &mut memory.store);
         let id = rows::HUB_ID.value(&mut store, config).await;
         Start {
             // Rows only take values that fit.
@@ -184,134 +128,57 @@ impl<'a> Hub<'a> {
     {
         let declared = self.take_declared_tools();
         let Self { config, memory, .. } = self;
-        let Memory {
-            mqtt,
-            port,
-            notices,
-            conversations,
-            store,
-            slots,
-            events,
-            questions,
-            registry,
-            identity,
-            console: console_memory,
-            home,
-            approvals,
-            discovery,
-        } = &mut **memory;
+        let Memory { context, mqtt, store, console: console_memory } = &mut **memory;
         let seed = platform.seed();
         // Where it stays: moved later, the future would hold it twice.
-        let mut shared = Mutex::new(Store::new(Gated::new(flash, port.gate()), store));
+        let mut shared = Mutex::new(Store::new(Gated::new(flash, context.port.gate()), store));
         let store = shared.get_mut();
         open_store(store).await;
-        identity.read(store, config, &mut mqtt.send).await;
+        context.identity.read(store, config, &mut mqtt.send).await;
         console::join_network(&network, store, config).await;
-        let (port, status) = (&*port, port.status());
-        let speaker = &Speaker::new();
-        let broker = &Reached::new();
-        let parts = &Parts {
-            config,
-            identity,
-            slots,
-            questions,
-            conversations,
-            events,
-            notices,
-            registry,
-            status,
-            broker,
-            network: &|| network.status(),
-            speaker,
-            home,
-            approvals,
-            discovery,
-            vitals: &|| Vitals { usage: platform.usage(), link: port.counts() },
-        };
         // An earlier run may have left something half done.
-        slots.clear();
-        questions.clear(seed);
-        notices.clear();
-        events.clear();
-        conversations.clear();
-        port.clear();
-        parts.home.clear();
-        parts.approvals.clear(seed);
-        let id = parts.identity.id();
+        let context = &*context;
+        context.clear(seed);
+        let state = &RunState::new();
+        let context::Memory { registry, notices, home, .. } = context;
+        let id = context.identity.id();
         info!("hub {}: version {} on {}", id.as_str(), env!("CARGO_PKG_VERSION"), config.target);
         start::report(&config.boot, notices);
-        parts.registry.reset(&TOOL_PREFIX.value(store, config).await);
+        registry.reset(&TOOL_PREFIX.value(store, config).await);
         {
             // Behind a pointer, for a stack frame of its own: this one stays below everything.
             let preferring: Pin<&mut dyn Future<Output = _>> =
-                pin!(start::prefer_tools(parts.registry, store, config));
+                pin!(start::prefer_tools(registry, store, config));
             preferring.await;
         }
         let has_examples = EXAMPLE_TOOLS.value(store, config).await == "on";
         let examples = if has_examples { tools::EXAMPLE_TOOLS } else { &[] };
         for tool in declared.iter().chain(examples) {
             // What does not fit has been logged; the rest works.
-            let _ = parts.registry.register(tool);
+            let _ = registry.register(tool);
         }
-        speaker.apply(&platform, store, config).await;
-        parts.discovery.start(store, config).await;
-        let controller_hint = ControllerHint::read(store, config).await;
-        let restart = Signal::new();
-        let store = &shared;
-        let questions = parts.questions;
-        let toolbox = &Toolbox {
-            config,
-            platform: &platform,
-            clock: &Clock::new(),
-            store,
-            port,
-            questions,
-            speaker,
-            registry: parts.registry,
-            home: parts.home,
-            approvals: parts.approvals,
-            restart: &restart,
-            caller: Caller::Person,
-            decision_time: None,
-        };
+        state.speaker.apply(&platform, store, config).await;
+        context.discovery.start(store, config).await;
+        let hint = &ControllerHint::read(store, config).await;
+        let network_status = || network.status();
+        let hub = &HubContext::new(config, context, state, &platform, &network_status, &shared);
         let (rx, tx) = uart;
-        let Parts { registry, notices, home, .. } = *parts;
-        let hint = &controller_hint;
         let retries = link::Retries::STANDARD;
         let watch = |news: ResourceNews<'_>| home.hears(news);
-        let resources = link::Resources { port, registry, notices, watch: &watch, hint, retries, seed };
-        let serve = |index| {
-            parts.slots.serve(index, async |job: &mut Job| dispatch::answer(job, parts, toolbox).await)
-        };
-        let now = || Some(toolbox.now()?.unix_seconds);
+        let link_context =
+            LinkContext { port: hub.port, registry, notices, watch: &watch, hint, retries, seed };
+        let serve = |index| hub.slots.serve(index, async |job: &mut Job| dispatch::answer(job, hub).await);
         // Pinned one by one where they stay: moved, all of them would cross the stack. Behind pointers, each has a stack frame of
         // its own: the handshake of TLS does not stand on what the others need.
-        let session: Pin<&mut dyn Future<Output = _>> =
-            pin!(session::run(mqtt, &mut dial, seed, &now, parts));
-        let link: Pin<&mut dyn Future<Output = _>> = pin!(link::run(rx, tx, &resources));
+        let session: Pin<&mut dyn Future<Output = _>> = pin!(session::run(mqtt, &mut dial, seed, hub));
+        let link: Pin<&mut dyn Future<Output = _>> = pin!(link::run(rx, tx, &link_context));
         let jobs: [Pin<&mut dyn Future<Output = _>>; limits::JOBS] =
             [pin!(serve(0)), pin!(serve(1)), pin!(serve(2)), pin!(serve(3)), pin!(serve(4))];
-        let people = &console::Resources {
-            config,
-            id,
-            network: &network,
-            platform: &platform,
-            store,
-            speaker,
-            broker,
-            link: status,
-            notices,
-            restart: &restart,
-            clock: toolbox.clock,
-            home,
-            discovery: parts.discovery,
-            hint,
-        };
-        let console = pin!(console::run(console, console_memory, people));
-        let time = pin!(time::keep(&network, parts, toolbox));
-        let panel = pin!(console::run_panel(people));
-        let keeping = keep_and_restart(&platform, speaker, store, &restart);
-        let follow = pin!(home::follow(port, home, notices));
+        let console = pin!(console::run(console, console_memory, hub, &network, hint));
+        let time = pin!(time::keep(&network, hub));
+        let panel = pin!(console::run_panel(hub));
+        let keeping = keep_and_restart(hub);
+        let follow = pin!(home::follow(hub.port, home, notices));
         let upkeep = join5(console, panel, time, keeping, follow);
         join5(session, link, join_array(jobs), upkeep, start::settle(&platform)).await.0
     }
@@ -354,7 +221,7 @@ impl Display for ControllerHint<'_> {
 /// The baud rate of the controller's line.
 async fn baud_rate<F: MultiwriteNorFlash>(store: &mut Store<'_, F>, config: &Config<'_>) -> u32 {
     // The setting accepts only values that fit.
-    rows::CONTROLLER_BAUD.value(store, config).await.parse().unwrap_or(115_200)
+    rows::CONTROLLER_BAUD.value(store, config).await.parse().unwrap_or(hub_contract::DEFAULT_BAUD)
 }
 
 /// Opens the store. Without it the hub runs, too.
@@ -367,21 +234,16 @@ async fn open_store<F: MultiwriteNorFlash>(store: &mut Store<'_, F>) {
 
 /// Keeps changed volumes, and restarts when somebody asks for it. Both write to the store, which as two futures would have
 /// its own in each.
-async fn keep_and_restart<P: Platform, F: MultiwriteNorFlash>(
-    platform: &P,
-    speaker: &Speaker,
-    store: &Mutex<NoopRawMutex, Store<'_, F>>,
-    restart: &Signal<NoopRawMutex, ()>,
-) -> ! {
+async fn keep_and_restart<F: MultiwriteNorFlash>(hub: &HubContext<'_, Store<'_, F>>) -> ! {
     loop {
-        let is_asked = matches!(select(restart.wait(), speaker.is_due()).await, Either::First(()));
+        let is_asked = matches!(select(hub.restart.wait(), hub.speaker.is_due()).await, Either::First(()));
         if is_asked {
             info!("hub: restarting");
             Timer::after(limits::RESTART_DELAY).await;
         }
-        speaker.keep_now(store).await;
+        hub.speaker.keep_now(hub.store).await;
         if is_asked {
-            platform.restart();
+            hub.platform.restart();
         }
     }
 }

@@ -4,18 +4,15 @@ use core::pin::pin;
 
 use embassy_futures::join::join4;
 use embassy_sync::mutex::Mutex;
-use embassy_sync::signal::Signal;
 use embassy_time::Timer;
 use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use super::{ControllerHint, Hub, Memory, keep_and_restart, open_store, start};
-use crate::clock::Clock;
+use crate::context::{HubContext, RunState};
 use crate::log::error;
-use crate::mqtt::Reached;
 use crate::notice::{Level, Notice};
 use crate::platform::{Network, Platform};
-use crate::speaker::Speaker;
 use crate::store::{Gated, Store};
 use crate::{console, limits};
 
@@ -39,14 +36,13 @@ impl Hub<'_> {
         P: Platform,
     {
         let Self { config, memory, .. } = self;
-        let Memory { mqtt, port, notices, store, identity, console: console_memory, home, discovery, .. } =
-            &mut **memory;
-        notices.clear();
-        port.clear();
-        let mut store = Store::new(Gated::new(flash, port.gate()), store);
+        let Memory { context, mqtt, store, console: console_memory } = &mut **memory;
+        context.clear(platform.seed());
+        let mut store = Store::new(Gated::new(flash, context.port.gate()), store);
         open_store(&mut store).await;
-        identity.read(&mut store, config, &mut mqtt.send).await;
+        context.identity.read(&mut store, config, &mut mqtt.send).await;
         console::join_network(&network, &mut store, config).await;
+        let notices = &context.notices;
         start::report(&config.boot, notices);
         let words = format_args!(
             "safe mode: {} starts in a row failed, so only Wi-Fi and the console run. Change what may be wrong, then \
@@ -58,32 +54,17 @@ impl Hub<'_> {
         error!("hub: {}", notice.text.as_str());
         notices.push(notice);
         let hint = &ControllerHint::read(&mut store, config).await;
-        let restart = &Signal::new();
         let store = &Mutex::new(store);
-        let speaker = &Speaker::new();
-        let people = &console::Resources {
-            config,
-            id: identity.id(),
-            network: &network,
-            platform: &platform,
-            store,
-            speaker,
-            broker: &Reached::new(),
-            link: port.status(),
-            notices,
-            restart,
-            clock: &Clock::new(),
-            home,
-            discovery,
-            hint,
-        };
+        let state = &RunState::new();
+        let network_status = || network.status();
+        let hub = &HubContext::new(config, context, state, &platform, &network_status, store);
         let try_again = async {
             Timer::after(limits::SAFE_MODE).await;
-            restart.signal(());
+            hub.restart.signal(());
             core::future::pending::<core::convert::Infallible>().await
         };
-        let console = pin!(console::run(console, console_memory, people));
-        let restarting = keep_and_restart(&platform, speaker, store, restart);
-        join4(console, console::run_panel(people), restarting, try_again).await.0
+        let console = pin!(console::run(console, console_memory, hub, &network, hint));
+        let restarting = keep_and_restart(hub);
+        join4(console, console::run_panel(hub), restarting, try_again).await.0
     }
 }

@@ -6,18 +6,18 @@ use core::pin::{Pin, pin};
 use embassy_futures::select::{Either, Either5, select, select3, select5};
 use embassy_futures::yield_now;
 use embassy_time::with_timeout;
+use hub_contract::RELAY_AVAILABILITY;
 use minimq::{
     Buffers, ConfigBuilder, ConfigError, Io, QoS, RetainHandling, SubscriptionOptions, TopicFilter, Will,
 };
 
-use super::Parts;
-use super::identity::Identity;
-use super::publisher::Publisher;
+use super::outbox::Outbox;
+use crate::context::{HubContext, Identity};
 use crate::discovery;
 use crate::json::Value;
 use crate::limits;
 use crate::log::{debug, error, info, warn};
-use crate::mqtt::{Client, Connection, Lost, Memory, RELAY, Received, Role, Topics};
+use crate::mqtt::{Client, Connection, Lost, Memory, Received, Role, Topics};
 use crate::notice::{Level, Notice};
 use crate::pending::Id;
 use crate::platform::Dial;
@@ -32,14 +32,13 @@ const ROLE: Role = Role {
 
 /// Keeps a session with the broker for ever. Whatever the broker does, it comes back, after a wait that grows with each
 /// failure.
-pub(super) async fn run<D: Dial>(
+pub(super) async fn run<D: Dial, S>(
     memory: &mut Memory,
     dial: &mut D,
     seed: u64,
-    now: &dyn Fn() -> Option<i64>,
-    parts: &Parts<'_>,
+    hub: &HubContext<'_, S>,
 ) -> ! {
-    let identity = parts.identity;
+    let identity = hub.identity;
     let mut client = match config(memory, identity) {
         Ok(config) => Client::new(config, ROLE, seed),
         Err(_) => {
@@ -47,38 +46,37 @@ pub(super) async fn run<D: Dial>(
             core::future::pending().await
         }
     };
-    let mut publisher = Publisher::new(parts);
+    let mut outbox = Outbox::new(hub);
     loop {
-        let Some(broker) = &identity.destination(now()) else {
+        let Some(broker) = &identity.destination(hub.now().map(|now| now.unix_seconds)) else {
             error!("mqtt: the broker's address is malformed; set broker.url. The hub stays offline");
             core::future::pending().await
         };
         let lost = match client.connect(dial, broker).await {
             // By reference: moved out of its result, the future would hold it twice.
             Ok(ref mut connection) => {
-                parts.broker.connected();
+                hub.broker.connected();
                 info!("mqtt: connected to {}:{} as {}", broker.host, broker.port, identity.id().as_str());
                 warn_of_limits(connection);
                 let Err(lost) = {
                     // Behind a pointer, for a stack frame of its own: the handshake of TLS needs the room.
-                    let serving: Pin<&mut dyn Future<Output = _>> =
-                        pin!(serve(connection, &mut publisher, parts));
+                    let serving: Pin<&mut dyn Future<Output = _>> = pin!(serve(connection, &mut outbox, hub));
                     serving.await
                 };
                 if lost == Lost::Congested {
-                    tell_of_congestion(parts);
+                    tell_of_congestion(hub);
                     // Otherwise the broker would announce that the hub is gone.
                     let _ = with_timeout(limits::FAREWELL, connection.disconnect()).await;
                 }
-                publisher.is_lost = lost != Lost::Congested;
-                parts.questions.disconnected();
+                outbox.is_lost = lost != Lost::Congested;
+                hub.questions.disconnected();
                 lost
             }
             Err(lost) => lost,
         };
         let failure = client.explain_loss(lost);
-        if parts.broker.lost(failure) {
-            parts.notices.note(Level::Warning, format_args!("broker {}: {failure}", broker.host));
+        if hub.broker.lost(failure) {
+            hub.notices.note(Level::Warning, format_args!("broker {}: {failure}", broker.host));
         }
         client.wait(broker, failure).await;
     }
@@ -86,9 +84,9 @@ pub(super) async fn run<D: Dial>(
 
 /// Tells people that requests were dropped.
 #[inline(never)]
-fn tell_of_congestion(parts: &Parts<'_>) {
+fn tell_of_congestion<S>(hub: &HubContext<'_, S>) {
     let text = "Too many requests at once: those that still waited at the broker were dropped.";
-    parts.notices.push(Notice::new(Level::Warning, format_args!("{text}")));
+    hub.notices.push(Notice::new(Level::Warning, format_args!("{text}")));
 }
 
 /// Says what will not work with this broker, and which of its settings to change.
@@ -133,108 +131,105 @@ fn config<'m>(memory: &'m mut Memory, identity: &'m Identity) -> Result<ConfigBu
 }
 
 /// Serves one connection until it ends.
-async fn serve<IO: Io>(
+async fn serve<IO: Io, S>(
     connection: &mut Connection<'_, '_, IO>,
-    publisher: &mut Publisher<'_>,
-    parts: &Parts<'_>,
+    outbox: &mut Outbox<'_, S>,
+    hub: &HubContext<'_, S>,
 ) -> Result<Infallible, Lost> {
-    publisher.connected(connection.is_fresh());
-    parts.questions.connected(connection.is_fresh());
+    outbox.connected(connection.is_fresh());
+    hub.questions.connected(connection.is_fresh());
     let mut relay_is_wanted = true;
     loop {
-        publisher.release_replies();
+        outbox.release_replies();
         if connection.needs_subscribing() {
-            subscribe(connection, &publisher.topics).await?;
+            subscribe(connection, &outbox.topics).await?;
         }
         // Whoever reads "online" may ask at once, so the hub listens first.
         if connection.is_subscribed() {
-            publisher.publish(connection).await?;
+            outbox.publish(connection).await?;
             loop {
                 // Borrowed, because a pattern that moves the value would keep a second copy in the future.
-                let refused = publisher.take_waiting();
+                let refused = outbox.take_waiting();
                 let Some(refused) = &refused else { break };
-                publisher.reply_now(connection, refused).await?;
+                outbox.reply_now(connection, refused).await?;
             }
         }
-        if connection.is_subscribed() && connection.is_retaining() && publisher.has_swept() {
-            sweep(connection, &publisher.topics, parts).await?;
+        if connection.is_subscribed() && connection.is_retaining() && outbox.has_swept() {
+            sweep(connection, &outbox.topics, hub).await?;
         }
-        if connection.is_subscribed() && publisher.status_is_wanted && parts.discovery.is_on() {
-            publisher.status_is_wanted = !listen_for_home_assistant(connection).await?;
+        if connection.is_subscribed() && outbox.status_is_wanted && hub.discovery.is_on() {
+            outbox.status_is_wanted = !listen_for_home_assistant(connection).await?;
         }
         if connection.is_subscribed() && relay_is_wanted {
             relay_is_wanted = !listen_for_relays(connection).await?;
         }
         // What waits for room is published when there is some, and not before.
-        let can_publish = connection.is_subscribed() && !publisher.has_backlog();
+        let can_publish = connection.is_subscribed() && !outbox.has_backlog();
         let news = async {
             match can_publish {
                 true => {
                     // `health` needs no timer: the signs of life that broker and hub exchange come often enough.
-                    let home = select(parts.home.changed(), parts.approvals.changed());
-                    let _ = select3(parts.events.ready(), parts.notices.ready(), home).await;
+                    let home = select(hub.home.changed(), hub.approvals.changed());
+                    let _ = select3(hub.events.ready(), hub.notices.ready(), home).await;
                 }
                 false => core::future::pending().await,
             }
         };
         let woken = select5(
             connection.receive(),
-            parts.slots.answered(),
-            select(parts.status.changed(), parts.speaker.changed()),
-            select(parts.questions.due(), publisher.callers_returned()),
+            hub.slots.answered(),
+            select(hub.port.status().changed(), hub.speaker.changed()),
+            select(hub.questions.due(), outbox.callers_returned()),
             news,
         );
         let mut size = 0;
         let reply = match woken.await {
             Either5::First(received) => match received? {
-                Some(received) if publisher.topics.is_answer(received.message.topic()) => {
-                    parts.questions.ready().await;
-                    take_answer(&received, parts);
+                Some(received) if outbox.topics.is_answer(received.message.topic()) => {
+                    hub.questions.ready().await;
+                    take_answer(&received, hub);
                     None
                 }
-                Some(received) if publisher.topics.device_in(received.message.topic()).is_some() => {
+                Some(received) if outbox.topics.device_in(received.message.topic()).is_some() => {
                     let message = &received.message;
-                    let id = publisher.topics.device_in(message.topic()).unwrap_or_default();
-                    publisher.found_state(id, message.payload());
+                    let id = outbox.topics.device_in(message.topic()).unwrap_or_default();
+                    outbox.found_state(id, message.payload());
                     None
                 }
                 Some(received)
-                    if parts
-                        .discovery
-                        .announced_on(parts.identity.id(), received.message.topic())
-                        .is_some() =>
+                    if hub.discovery.announced_on(hub.identity.id(), received.message.topic()).is_some() =>
                 {
-                    publisher.found_announcement(received.message.topic(), received.message.payload());
+                    outbox.found_announcement(received.message.topic(), received.message.payload());
                     None
                 }
-                Some(received) if received.message.topic() == RELAY => {
+                Some(received) if received.message.topic() == RELAY_AVAILABILITY => {
                     let told = Value::parse(received.message.payload()).ok();
                     let state = told.and_then(|told| told.get("state")?.as_text());
-                    parts.questions.on_relay(state.map(|state| state != *"offline"));
+                    hub.questions.on_relay(state.map(|state| state != *"offline"));
                     None
                 }
                 Some(received) if received.message.topic() == discovery::STATUS => {
                     // It has started, and has forgotten what was not retained.
                     if received.message.payload() == b"online" {
                         info!("mqtt: Home Assistant has started");
-                        publisher.announce_all();
+                        outbox.announce_all();
                     }
                     None
                 }
                 Some(received) => {
                     size = received.size;
-                    publisher.intake.take(&received, &publisher.topics, parts.slots, parts.approvals)
+                    outbox.intake.take(&received, &outbox.topics, hub.slots, hub.approvals)
                 }
                 None => None,
             },
             Either5::Second(slot) => {
-                publisher.on_written(connection, slot).await;
+                outbox.on_written(connection, slot).await;
                 None
             }
             Either5::Third(changed) => {
                 match changed {
-                    Either::First(()) => publisher.info_is_due = true,
-                    Either::Second(()) => publisher.volume_is_due = true,
+                    Either::First(()) => outbox.info_is_due = true,
+                    Either::Second(()) => outbox.volume_is_due = true,
                 }
                 None
             }
@@ -250,7 +245,7 @@ async fn serve<IO: Io>(
             if reply.answer.is_err() {
                 connection.note_refusal(size);
             }
-            publisher.reply_now(connection, reply).await?;
+            outbox.reply_now(connection, reply).await?;
         }
     }
 }
@@ -269,26 +264,26 @@ async fn subscribe<IO: Io>(connection: &mut Connection<'_, '_, IO>, topics: &Top
 
 /// If due, has the broker send its retained messages: states and announcements of devices that left while the hub was
 /// offline, and announcements of things that are no longer announced.
-async fn sweep<IO: Io>(
+async fn sweep<IO: Io, S>(
     connection: &mut Connection<'_, '_, IO>,
     topics: &Topics<'_>,
-    parts: &Parts<'_>,
+    hub: &HubContext<'_, S>,
 ) -> Result<(), Lost> {
     let options = SubscriptionOptions::default()
         .maximum_qos(QoS::AtMostOnce)
         .retain_behavior(RetainHandling::Immediately)
         .ignore_local_messages();
-    let is_due = parts.home.take_sweep();
-    if is_due && parts.home.is_confirmed() {
-        parts.discovery.sweep_later();
+    let is_due = hub.home.take_sweep();
+    if is_due && hub.home.is_confirmed() {
+        hub.discovery.sweep_later();
     }
     // Announcements first: a device has to leave Home Assistant before its state disappears.
-    if parts.discovery.take_sweep() {
-        let announcements = parts.discovery.topics(parts.identity.id());
+    if hub.discovery.take_sweep() {
+        let announcements = hub.discovery.topics(hub.identity.id());
         if !connection.subscribe_besides(TopicFilter::new(&announcements).options(options)).await? {
-            parts.discovery.sweep_later();
+            hub.discovery.sweep_later();
             if is_due {
-                parts.home.sweep_later();
+                hub.home.sweep_later();
             }
             return Ok(());
         }
@@ -296,7 +291,7 @@ async fn sweep<IO: Io>(
     if is_due {
         let states = topics.devices();
         if !connection.subscribe_besides(TopicFilter::new(&states).options(options)).await? {
-            parts.home.sweep_later();
+            hub.home.sweep_later();
         }
     }
     Ok(())
@@ -317,11 +312,11 @@ async fn listen_for_relays<IO: Io>(connection: &mut Connection<'_, '_, IO>) -> R
     let options = SubscriptionOptions::default()
         .maximum_qos(QoS::AtMostOnce)
         .retain_behavior(RetainHandling::Immediately);
-    connection.subscribe_besides(TopicFilter::new(RELAY).options(options)).await
+    connection.subscribe_besides(TopicFilter::new(RELAY_AVAILABILITY).options(options)).await
 }
 
 /// Takes the answer to a question.
-fn take_answer(received: &Received<'_>, parts: &Parts<'_>) {
+fn take_answer<S>(received: &Received<'_>, hub: &HubContext<'_, S>) {
     let message = &received.message;
     let id = message.correlation_data().and_then(|data| data.try_into().ok()).map(Id::from_be_bytes);
     match id {
@@ -331,7 +326,7 @@ fn take_answer(received: &Received<'_>, parts: &Parts<'_>) {
                 message.topic()
             )
         }
-        Some(id) if parts.questions.answer(id, message.payload(), received.size) => {}
+        Some(id) if hub.questions.answer(id, message.payload(), received.size) => {}
         Some(_) => debug!("mqtt: an answer on {} came too late", message.topic()),
     }
 }

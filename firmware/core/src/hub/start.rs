@@ -54,7 +54,7 @@ pub(super) async fn prefer_tools<F: MultiwriteNorFlash>(
 }
 
 /// Calls the start a good one once the hub has run for a while.
-pub(super) async fn settle<P: Platform>(platform: &P) -> ! {
+pub(super) async fn settle(platform: &dyn Platform) -> ! {
     Timer::after(limits::START_SETTLED).await;
     platform.settled();
     pending().await

@@ -7,19 +7,18 @@ use embassy_time::{Duration, Instant, Timer, with_timeout};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-use super::Parts;
 use crate::clock::{Clock, Source};
+use crate::context::HubContext;
 use crate::json::Value;
 use crate::limits;
 use crate::log::{debug, info, warn};
 use crate::mqtt::Backoff;
-use crate::platform::{Network, Platform};
+use crate::platform::Network;
 use crate::request::Refusal;
 use crate::settings::TIME_SERVER;
 use crate::sntp::{self, NoTime};
 use crate::store::Store;
 use crate::text;
-use crate::tools::Toolbox;
 use crate::zone::Date;
 
 /// `{"unix_seconds"}`: sets the clock, unless a time server did lately.
@@ -43,12 +42,11 @@ type Host = String<{ limits::HOST }>;
 const ROUNDS_UNTIL_LOST: u32 = 2;
 
 /// Asks time servers, for ever, unless the machine has a clock of its own.
-pub(super) async fn keep<N: Network, P: Platform, F: MultiwriteNorFlash>(
+pub(super) async fn keep<N: Network, F: MultiwriteNorFlash>(
     network: &N,
-    parts: &Parts<'_>,
-    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+    hub: &HubContext<'_, Store<'_, F>>,
 ) -> ! {
-    let Toolbox { clock, platform, .. } = toolbox;
+    let HubContext { clock, platform, .. } = hub;
     if platform.wall_clock().is_some() {
         core::future::pending().await
     }
@@ -60,14 +58,14 @@ pub(super) async fn keep<N: Network, P: Platform, F: MultiwriteNorFlash>(
         while network.status().address.is_none() {
             Timer::after(NETWORK_POLL).await;
         }
-        let setting = TIME_SERVER.value(&mut *toolbox.store.lock().await, parts.config).await;
+        let setting = TIME_SERVER.value(&mut *hub.store.lock().await, hub.config).await;
         if setting.is_empty() {
             clock.wanted().await;
             continue;
         }
         // Nobody who has seen one question knows the next.
         let nonce = platform.seed() ^ backoff.random();
-        let wait = match round(network, &setting, parts, &mut closed, nonce, clock).await {
+        let wait = match round(network, &setting, hub, &mut closed, nonce, clock).await {
             Some((host, seconds)) => {
                 let (date, time) = (Date::new(seconds).day_text(), Date::new(seconds).time_text());
                 if core::mem::take(&mut is_news) {
@@ -83,7 +81,7 @@ pub(super) async fn keep<N: Network, P: Platform, F: MultiwriteNorFlash>(
                 failures += 1;
                 if failures == ROUNDS_UNTIL_LOST {
                     is_news = true;
-                    let is_known = toolbox.now().is_some();
+                    let is_known = hub.now().is_some();
                     let outcome =
                         if is_known { "the clock goes on by itself" } else { "the time is not known" };
                     warn!(
@@ -105,16 +103,16 @@ pub(super) async fn keep<N: Network, P: Platform, F: MultiwriteNorFlash>(
 }
 
 /// Asks one server after the other, until one sets the clock. Returns which one, and the time.
-async fn round<N: Network>(
+async fn round<N: Network, S>(
     network: &N,
     setting: &str,
-    parts: &Parts<'_>,
+    hub: &HubContext<'_, S>,
     closed: &mut [Instant; SERVERS],
     nonce: u64,
     clock: &Clock,
 ) -> Option<(Host, i64)> {
     for (index, closed) in closed.iter_mut().enumerate() {
-        let Some((host, port)) = server(index, setting, network, parts) else { continue };
+        let Some((host, port)) = server(index, setting, network, hub) else { continue };
         if Instant::now() < *closed {
             continue;
         }
@@ -144,7 +142,12 @@ async fn round<N: Network>(
 }
 
 /// Host and port of the time server at this place in the order.
-fn server<N: Network>(index: usize, setting: &str, network: &N, parts: &Parts<'_>) -> Option<(Host, u16)> {
+fn server<N: Network, S>(
+    index: usize,
+    setting: &str,
+    network: &N,
+    hub: &HubContext<'_, S>,
+) -> Option<(Host, u16)> {
     let (host, port) = match index {
         0 => {
             let with_port =
@@ -152,7 +155,7 @@ fn server<N: Network>(index: usize, setting: &str, network: &N, parts: &Parts<'_
             with_port.unwrap_or((setting, sntp::PORT))
         }
         1 => return Some((text::clip(&Ipv4Addr::from(network.gateway()?)), sntp::PORT)),
-        _ => (parts.identity.address()?.host, sntp::PORT),
+        _ => (hub.identity.address()?.host, sntp::PORT),
     };
     Some((Host::try_from(host).ok()?, port))
 }

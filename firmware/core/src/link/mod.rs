@@ -31,4 +31,4 @@ pub use resource::{Offer, ResourceNews};
 pub use retries::Retries;
 pub use rpc::{Incoming, Method, Outgoing, RpcError, VERSIONS};
 pub use status::{Controller, LinkState, Loss, Status};
-pub use wire::{Resources, run};
+pub use wire::{LinkContext, run};

@@ -8,7 +8,7 @@ use heapless::{HistoryBuf, String};
 
 use super::client::News;
 use super::status::Controller;
-use super::wire::Resources;
+use super::wire::LinkContext;
 use crate::limits;
 use crate::log::{error, info, warn};
 use crate::notice::{Level, Notice, Notices};
@@ -59,9 +59,9 @@ pub(super) fn report(
     last_notice: LastNotice,
     controller: &Controller,
     recent: &Recent,
-    resources: &Resources<'_>,
+    context: &LinkContext<'_>,
 ) -> LastNotice {
-    let Resources { registry, notices, hint, retries, .. } = *resources;
+    let LinkContext { registry, notices, hint, retries, .. } = *context;
     let attempts = retries.quick();
     match news {
         News::Ready { attempt, is_doubtful } => {

@@ -28,7 +28,7 @@ use crate::tool::Registry;
 const STDERR: &[u8] = b"stderr: ";
 
 /// What the link uses of the hub.
-pub struct Resources<'a> {
+pub struct LinkContext<'a> {
     /// Where calls come from.
     pub port: &'a Port,
     /// Where the controller's tools are kept.
@@ -46,11 +46,11 @@ pub struct Resources<'a> {
 }
 
 /// Runs the link for ever, whatever the line does. It reads while it writes: a controller may talk before it listens.
-pub async fn run<R: Read, W: Write>(mut rx: R, mut tx: W, resources: &Resources<'_>) -> ! {
-    let Resources { port, registry, retries, seed, .. } = *resources;
+pub async fn run<R: Read, W: Write>(mut rx: R, mut tx: W, context: &LinkContext<'_>) -> ! {
+    let LinkContext { port, registry, retries, seed, .. } = *context;
     registry.await_controller();
     let mut wire = Wire {
-        resources,
+        context,
         client: Client::new(seed, retries),
         replies: Replies { text: [0; _], length: 0 },
         is_reply_next: false,
@@ -171,7 +171,7 @@ impl Replies {
 }
 
 struct Wire<'a> {
-    resources: &'a Resources<'a>,
+    context: &'a LinkContext<'a>,
     client: Client,
     replies: Replies,
     is_reply_next: bool,
@@ -195,7 +195,7 @@ impl Wire<'_> {
     }
 
     fn next_message(&mut self, own: &mut [u8]) -> Option<Line> {
-        let Resources { port, registry, .. } = *self.resources;
+        let LinkContext { port, registry, .. } = *self.context;
         let may_ask = !port.gate().is_held();
         let mut next = None;
         if may_ask || self.client.expects_answer() {
@@ -228,24 +228,24 @@ impl Wire<'_> {
 
     /// When the client has something to do. Not while an erase holds it back.
     fn deadline(&self) -> Option<Instant> {
-        let may_act = self.client.expects_answer() || !self.resources.port.gate().is_held();
+        let may_act = self.client.expects_answer() || !self.context.port.gate().is_held();
         may_act.then(|| self.client.deadline())
     }
 
     /// Tells the gate whether an answer is expected.
     fn mind_gate(&self) {
-        let port = self.resources.port;
+        let port = self.context.port;
         port.gate().set_busy(self.client.expects_answer() || port.is_busy());
     }
 
     /// Waits for a line. Dropping the future loses nothing.
     async fn receive<R: Read>(&mut self, rx: &mut R) -> LineEvent {
-        let mut lines = self.resources.port.lines.lock().await;
+        let mut lines = self.context.port.lines.lock().await;
         match next_piece(&mut lines, rx).await {
             Ok(Piece::Item(of)) => {
                 let item = lines.current();
                 let value = item.value().ok();
-                let Resources { registry, watch, .. } = *self.resources;
+                let LinkContext { registry, watch, .. } = *self.context;
                 match (of, value) {
                     (ItemOf::Tools, tool) => {
                         self.client.listed_tool(Instant::now(), tool, item.is_cut, registry);
@@ -262,7 +262,7 @@ impl Wire<'_> {
 
     /// Handles the messages in a line. Returns the calls that it answers.
     fn read(&mut self, line: Message<'_>) -> Vec<Id, { limits::CALLS }> {
-        let Resources { port, registry, .. } = *self.resources;
+        let LinkContext { port, registry, .. } = *self.context;
         let mut answers = Vec::new();
         let Ok(value) = line.value() else {
             // Nobody should wait for an answer that has come, even if it cannot be read.
@@ -284,7 +284,7 @@ impl Wire<'_> {
             }
             match self.client.receive(Instant::now(), message, registry) {
                 Reaction::Done => {}
-                Reaction::Watch(news) => (self.resources.watch)(news),
+                Reaction::Watch(news) => (self.context.watch)(news),
                 Reaction::Reply(reply) => {
                     if self.replies.add(reply).is_err() {
                         debug!("controller: it asks more than it reads; a request was not answered");
@@ -314,7 +314,7 @@ impl Wire<'_> {
             return;
         }
         self.noise = self.noise.saturating_add(1);
-        let port = self.resources.port;
+        let port = self.context.port;
         port.count(|counts| counts.lines_ignored = counts.lines_ignored.saturating_add(1));
         if self.noise <= limits::NOISE_WARNINGS {
             warn!("controller: ignored a line that is not JSON-RPC: {}", quote.as_str());
@@ -328,7 +328,7 @@ impl Wire<'_> {
     }
 
     fn lost(&mut self, why: Loss) {
-        self.client.lost(Instant::now(), why, self.resources.registry);
+        self.client.lost(Instant::now(), why, self.context.registry);
         self.replies.length = 0;
         self.report();
         self.mind_gate();
@@ -336,26 +336,26 @@ impl Wire<'_> {
 
     /// Publishes the state of the link and reports news, if there are any.
     fn report(&mut self) {
-        let Self { resources, client, recent, .. } = self;
-        let port = resources.port;
+        let Self { context, client, recent, .. } = self;
+        let port = context.port;
         port.status().update(client.state(), client.controller());
-        resources.registry.set_outdated(client.has_outdated_tools());
+        context.registry.set_outdated(client.has_outdated_tools());
         if let Some(news) = client.take_news() {
-            self.last_notice = report(news, self.last_notice, client.controller(), recent, resources);
+            self.last_notice = report(news, self.last_notice, client.controller(), recent, context);
             if let News::Lost { .. } = news {
                 port.count(|counts| counts.losses = counts.losses.saturating_add(1));
             }
             match news {
                 News::Ready { .. } => {
                     port.open();
-                    (resources.watch)(ResourceNews::Opened(client.controller().offer));
+                    (context.watch)(ResourceNews::Opened(client.controller().offer));
                     self.noise = 0;
                     self.recent.clear();
                 }
                 News::Holds { .. } => {}
                 News::Failed { why, .. } | News::Lost { why, .. } | News::Degraded(why) => {
                     port.close(why);
-                    (resources.watch)(ResourceNews::Closed);
+                    (context.watch)(ResourceNews::Closed);
                 }
             }
         }

@@ -4,9 +4,9 @@
 
 use core::f64::consts::{E, LN_2, LN_10, LOG2_E, LOG10_E, PI, SQRT_2, TAU};
 
+use super::Reason;
 use super::evaluator::check;
 use super::round::{ceil, fix, floor, round};
-use super::{Reason, angle, derived};
 
 /// A function and how it is called.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) static FUNCTIONS: [Function; 46] = [
     function("fix", OneOrTwo(fix)),
     function("trunc", OneOrTwo(fix)),
     function("sqrt", One(libm::sqrt)),
-    function("cbrt", One(cbrt)),
+    function("cbrt", One(libm::cbrt)),
     function("nthRoot", OneOrTwo(nth_root)),
     function("square", One(|x| x * x)),
     function("cube", One(|x| x * x * x)),
@@ -47,22 +47,22 @@ pub(super) static FUNCTIONS: [Function; 46] = [
     function("exp", One(libm::exp)),
     function("log", OneOrTwo(log)),
     function("ln", One(libm::log)),
-    function("log2", One(derived::log2)),
-    function("log10", One(derived::log10)),
-    function("sin", One(angle::sin)),
-    function("cos", One(angle::cos)),
-    function("tan", One(angle::tan)),
-    function("asin", One(derived::asin)),
-    function("acos", One(derived::acos)),
-    function("atan", One(angle::atan)),
-    function("atan2", Two(angle::atan2)),
-    function("sinh", One(derived::sinh)),
-    function("cosh", One(derived::cosh)),
-    function("tanh", One(derived::tanh)),
-    function("asinh", One(derived::asinh)),
-    function("acosh", One(derived::acosh)),
-    function("atanh", One(derived::atanh)),
-    function("hypot", Many(|values| values.iter().copied().fold(0.0, derived::hypot))),
+    function("log2", One(libm::log2)),
+    function("log10", One(libm::log10)),
+    function("sin", One(libm::sin)),
+    function("cos", One(libm::cos)),
+    function("tan", One(libm::tan)),
+    function("asin", One(libm::asin)),
+    function("acos", One(libm::acos)),
+    function("atan", One(libm::atan)),
+    function("atan2", Two(libm::atan2)),
+    function("sinh", One(libm::sinh)),
+    function("cosh", One(libm::cosh)),
+    function("tanh", One(libm::tanh)),
+    function("asinh", One(libm::asinh)),
+    function("acosh", One(acosh)),
+    function("atanh", One(libm::atanh)),
+    function("hypot", Many(|values| values.iter().copied().fold(0.0, libm::hypot))),
     function("min", Many(|values| values.iter().copied().fold(f64::INFINITY, libm::fmin))),
     function("max", Many(|values| values.iter().copied().fold(f64::NEG_INFINITY, libm::fmax))),
     function("sum", Many(sum)),
@@ -142,36 +142,13 @@ pub(super) fn modulo(x: f64, y: f64) -> f64 {
     if !(whole(x) && whole(y)) {
         return x - y * floor(x / y, None);
     }
-    let rest = remainder(x, y);
+    let rest = libm::fmod(x, y);
     if rest != 0.0 && (rest < 0.0) != (y < 0.0) { rest + y } else { rest }
 }
 
-/// The remainder of `x` divided by `y`, which is not zero, with the sign of `x`. By hand: libm's
-/// `fmod` takes 4 KB of flash.
-fn remainder(x: f64, y: f64) -> f64 {
-    if !x.is_finite() {
-        return f64::NAN;
-    }
-    let (mut rest, y) = (libm::fabs(x), libm::fabs(y));
-    let mut step = y;
-    while step <= rest / 2.0 {
-        step *= 2.0;
-    }
-    // All steps are exact: `y` times a power of two is subtracted from less than twice as much.
-    while step >= y {
-        if rest >= step {
-            rest -= step;
-        }
-        step /= 2.0;
-    }
-    libm::copysign(rest, x)
-}
-
-/// By hand: libm's takes 3 KB of flash. The Newton step after the power corrects the last bit.
-fn cbrt(x: f64) -> f64 {
-    let root = libm::pow(libm::fabs(x), 1.0 / 3.0);
-    let step = if root > 0.0 { (root - libm::fabs(x) / (root * root)) / 3.0 } else { 0.0 };
-    libm::copysign(root - step, x)
+/// libm's has a value for some numbers below 1.
+fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
 }
 
 pub(super) fn factorial(x: f64) -> f64 {
@@ -190,8 +167,8 @@ fn log(x: f64, base: Option<f64>) -> f64 {
     // These are exact for integer powers.
     match base {
         None => libm::log(x),
-        Some(2.0) => derived::log2(x),
-        Some(10.0) => derived::log10(x),
+        Some(2.0) => libm::log2(x),
+        Some(10.0) => libm::log10(x),
         Some(base) => libm::log(x) / libm::log(base),
     }
 }
@@ -199,7 +176,7 @@ fn log(x: f64, base: Option<f64>) -> f64 {
 fn nth_root(x: f64, root: Option<f64>) -> f64 {
     let root = root.unwrap_or(2.0);
     // A negative number has odd roots only.
-    if root == 0.0 || x < 0.0 && libm::fabs(remainder(root, 2.0)) != 1.0 {
+    if root == 0.0 || x < 0.0 && libm::fabs(libm::fmod(root, 2.0)) != 1.0 {
         return f64::NAN;
     }
     libm::copysign(libm::pow(libm::fabs(x), 1.0 / root), x)
@@ -240,7 +217,7 @@ fn gcd(x: f64, y: f64) -> f64 {
     }
     let (mut x, mut y) = (libm::fabs(x), libm::fabs(y));
     while y > 0.0 {
-        (x, y) = (y, remainder(x, y));
+        (x, y) = (y, libm::fmod(x, y));
     }
     x
 }

@@ -16,13 +16,11 @@
 //! ```
 //!
 //! Extensions are `×`, `÷`, `−`, `ln` and `trunc`. Unlike in mathjs, values are finite and real: `1/0`, `sqrt(-1)` and a
-//! step that overflows are errors. So is the sine of more than 3.3 thousand million radians.
+//! step that overflows are errors.
 //!
 //! [`evaluate`] is one pass over the text with two stacks of fixed size: it does not recurse, and its work grows
 //! with the length of the text. Written by hand because the crates for expressions need a heap, and none has this language.
 
-mod angle;
-mod derived;
 mod evaluator;
 mod function;
 mod round;

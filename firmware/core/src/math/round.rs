@@ -5,7 +5,7 @@
 
 use core::fmt::Write as _;
 
-use crate::json::{self, Shortest};
+use crate::json::Shortest;
 
 /// Decimals that are compared when numbers are nearly equal.
 const TOLERANT: u32 = 12;
@@ -74,5 +74,5 @@ fn to_decimals(x: f64, decimals: u32) -> f64 {
     let mut text = heapless::String::<24>::new();
     // Twenty digits, `e-` and two more fit.
     let _ = write!(text, "{digits}e-{decimals}");
-    libm::copysign(json::read_number(&text).unwrap_or(f64::NAN), x)
+    libm::copysign(text.parse().unwrap_or(f64::NAN), x)
 }

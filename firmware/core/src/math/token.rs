@@ -1,7 +1,6 @@
 //! The tokens of an expression.
 
 use super::{Fault, Reason};
-use crate::json;
 
 /// One token.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,10 +80,10 @@ impl<'e> Tokens<'e> {
                 return Err((self.at, Reason::Expected("a digit")));
             }
         }
-        match json::read_number(self.since(start)) {
-            Some(number) if number.is_finite() => Ok(number),
-            Some(_) => Err((start, Reason::NotFinite)),
-            None => Err((start, Reason::Expected("a number"))),
+        match self.since(start).parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(number),
+            Ok(_) => Err((start, Reason::NotFinite)),
+            Err(_) => Err((start, Reason::Expected("a number"))),
         }
     }
 

@@ -8,8 +8,8 @@ mod topic;
 mod tests;
 
 pub use hub_mqtt::{
-    Backoff, Client, Connection, Lost, PacketInfo, Payload, RELAY, Received, Rejection, Role, Sent,
-    Transport, copy, explain,
+    Backoff, Client, Connection, Lost, PacketInfo, Payload, Received, Rejection, Role, Sent, Transport, copy,
+    explain,
 };
 pub use reached::Reached;
 pub use reply_to::{ReplyTo, UnusableReplyTo};

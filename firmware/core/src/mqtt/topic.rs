@@ -3,6 +3,7 @@
 use core::fmt::Write as _;
 
 use heapless::String;
+use hub_contract::ROOT;
 
 use crate::config::HubId;
 use crate::limits;
@@ -11,7 +12,6 @@ use crate::questions::Recipient;
 /// A topic of the hub's, or one that a caller chose for the reply.
 pub type Topic = String<{ limits::RESPONSE_TOPIC }>;
 
-const ROOT: &str = "hearthwave/";
 const DEVICE: &str = "/device/";
 const REQUEST: &str = "/request/";
 const RESPONSE: &str = "/response/";

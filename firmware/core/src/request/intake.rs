@@ -4,11 +4,12 @@ use embassy_time::Instant;
 use minimq::QoS;
 
 use super::backlog::{Arrived, Backlog, DeviceHash};
-use super::redelivery::{Redeliveries, fingerprint};
+use super::redelivery::Redeliveries;
 use super::replies::Replies;
 use super::slot::Slots;
 use super::{Refusal, Request};
 use crate::approval::Approvals;
+use crate::hash::Fingerprint;
 use crate::json::{Overflow, Value, Writer};
 use crate::limits;
 use crate::log::{info, warn};
@@ -83,7 +84,7 @@ fn approve(payload: &[u8], approvals: &Approvals) -> Result<Decision, Refusal> {
 fn device_hash(payload: &[u8]) -> DeviceHash {
     let name = super::read(payload).ok().and_then(|(request, _)| request.get("device")?.as_text());
     name.map_or(0, |name| {
-        let mut hash = text::Fingerprint::new();
+        let mut hash = Fingerprint::new();
         name.chars().for_each(|letter| hash.add(&u32::from(letter).to_le_bytes()));
         (hash.finish() as DeviceHash).max(1)
     })
@@ -132,7 +133,8 @@ impl Intake {
         let (response, correlation) = (message.response_topic(), message.correlation_data());
         if message.qos() == QoS::AtLeastOnce {
             let response = response.unwrap_or_default().as_bytes();
-            let print = fingerprint(&[topic.as_bytes(), payload, response, correlation.unwrap_or_default()]);
+            let print =
+                Fingerprint::of(&[topic.as_bytes(), payload, response, correlation.unwrap_or_default()]);
             if self.redeliveries.has_arrived(print, *is_repeated) {
                 info!("mqtt: the broker sent a request again after the reconnect; it is not run twice");
                 return None;

@@ -7,14 +7,6 @@
 use heapless::HistoryBuf;
 
 use crate::limits;
-use crate::text::Fingerprint;
-
-/// The fingerprint of a message.
-pub(super) fn fingerprint(parts: &[&[u8]]) -> u64 {
-    let mut hash = Fingerprint::new();
-    parts.iter().for_each(|part| hash.add(part));
-    hash.finish()
-}
 
 /// The last QoS 1 messages of a session.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Display};
 
-use super::execute::{EPILOGUE, Failed};
+use super::call::{EPILOGUE, Failed};
 use super::input_required::InputRequired;
 use super::outcome::{ErrorType, Failure, Success};
 use crate::json::{Cut, Kind, Mark, Text, Value, Writer};
@@ -11,7 +11,7 @@ use crate::log::error;
 use crate::text::{MARK, Measure, is_blank, quote, shorten};
 
 /// For the model, when it does not see all of a result.
-pub(super) const CUT: &str =
+pub(crate) const CUT: &str =
     "It was done, and the result is cut. Do not repeat the call; ask for less, if you can.";
 
 /// The room that a refusal's message leaves to the controller's words.
@@ -39,7 +39,7 @@ pub enum Answer<'a> {
 impl Answer<'_> {
     /// Writes the answer to a call of the tool `name` into the reply: `success` and `result`, or all that a failure has.
     #[inline(never)]
-    pub(super) fn write(&self, name: &str, before: Mark, reply: &mut Writer<'_>) -> Result<Success, Failed> {
+    pub(crate) fn write(&self, name: &str, before: Mark, reply: &mut Writer<'_>) -> Result<Success, Failed> {
         let (result, cut_from) = match *self {
             Answer::Error { message, .. } => {
                 refuse(message.as_ref().map_or(&"", |message| message), name, reply);

@@ -1,15 +1,15 @@
-//! Tools: definition, registry, executor and outcome.
+//! Tools: definition, registry and outcome.
 //!
 //! A tool is declared as a `static` next to its handler ([`Tool`]), kept under its final name in the [`Registry`],
 //! shown to people and models as text ([`describe`]) or as a provider's JSON ([`Format`]), and called through
-//! [`execute`], which looks it up, checks the arguments, runs it in bounded time and writes the result object.
+//! [`execute`](crate::tools::execute).
 
 mod answer;
+mod call;
 mod caller;
 mod counts;
 mod definition;
 mod describe;
-mod execute;
 mod format;
 mod input_required;
 mod learn;
@@ -22,15 +22,18 @@ mod shortened;
 mod texts;
 
 pub use answer::Answer;
+pub(crate) use answer::CUT;
+pub(crate) use call::EPILOGUE;
+pub use call::{Addressed, ControllerCall, Execution, Failed, Withdrawn};
 pub use caller::Caller;
 pub use counts::Counts;
 pub use definition::{DeclaredTools, Example, Hints, Implementation, Tool};
 pub use describe::describe;
-pub(crate) use execute::EPILOGUE;
-pub use execute::{Addressed, ControllerCall, Execution, Failed, Handlers, Withdrawn, execute};
 pub use format::{Format, is_listed};
+pub(crate) use names::distinct;
 pub use names::{TooMany, normalise};
-pub use outcome::{ErrorType, Failure, Success};
+pub use outcome::{ErrorType, Failure, Success, ToolResult};
+pub(crate) use registry::LEFT_OUT;
 pub use registry::{Discovered, Full, LeftOut, Listed, Name, Registry, model_name};
 pub use set::{ToolNames, ToolSet};
 pub use shortened::{Shortened, Summary};

@@ -1,6 +1,6 @@
 //! Names of parameters: models write `device_name`, controllers want `deviceName`.
 
-use super::execute::Addressed;
+use super::call::Addressed;
 use crate::json::{Text, Value, Writer};
 use crate::limits;
 
@@ -78,7 +78,7 @@ fn write_value(
 }
 
 /// The arguments, each once: of several with one name the last is valid, in the check and at the controller.
-pub(super) fn distinct(arguments: Value<'_>) -> impl Iterator<Item = (Text<'_>, Value<'_>)> {
+pub(crate) fn distinct(arguments: Value<'_>) -> impl Iterator<Item = (Text<'_>, Value<'_>)> {
     arguments.members().enumerate().filter_map(move |(index, (name, value))| {
         let is_last = arguments.members().skip(index + 1).all(|(later, _)| later != name);
         is_last.then_some((name, value))

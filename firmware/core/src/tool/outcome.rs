@@ -11,6 +11,9 @@ use crate::text::shorten;
 
 type Sentence = String<{ limits::OUTCOME_TEXT }>;
 
+/// How a handler ends.
+pub type ToolResult = Result<Success, Failure>;
+
 /// What goes with a result.
 #[derive(Clone, Debug, Default)]
 pub struct Success {
@@ -29,7 +32,7 @@ impl Success {
         Self { message: Some(shorten(&message)), instruction: None }
     }
 
-    pub(super) fn write(&self, reply: &mut Writer<'_>) {
+    pub(crate) fn write(&self, reply: &mut Writer<'_>) {
         write_guidance(reply, self.message.as_deref(), self.instruction);
     }
 }

@@ -2,6 +2,7 @@
 
 use heapless::{String, Vec};
 
+use crate::hash::Fnv32;
 use crate::limits;
 use crate::text::find;
 
@@ -52,10 +53,9 @@ impl Preference {
     }
 }
 
-/// FNV-1a of the name as models see it, folded to 16 bits.
+/// A hash of the name as models see it, folded to 16 bits.
 fn digest(name: impl Iterator<Item = char>) -> u16 {
-    let seen = name.map(|letter| if letter == '.' { '_' } else { letter });
-    let hash = seen.fold(0x811C_9DC5, |sum: u32, letter| (sum ^ u32::from(letter)).wrapping_mul(0x0100_0193));
+    let hash = Fnv32::of(name.map(|letter| if letter == '.' { '_' } else { letter }));
     (hash >> 16 ^ hash & 0xFFFF) as u16
 }
 

@@ -21,7 +21,7 @@ pub type Name = heapless::String<{ limits::TOOL_NAME }>;
 pub struct Full;
 
 /// Why tools of the controller may be missing while it is connected, for a person.
-pub(super) const LEFT_OUT: &str = "The hub had to leave out some of the controller's tools. The setting controller.tools \
+pub(crate) const LEFT_OUT: &str = "The hub had to leave out some of the controller's tools. The setting controller.tools \
      chooses which it keeps.";
 
 /// A tool in the controller's list.
@@ -297,7 +297,7 @@ impl Registry {
     }
 
     /// Whether a tool that is not offered may be one of the connected controller's that the hub had to leave out.
-    pub(super) fn has_left_out(&self) -> bool {
+    pub(crate) fn has_left_out(&self) -> bool {
         self.contents.try_borrow().is_ok_and(|contents| contents.absence.is_none() && contents.has_left_out)
     }
 

@@ -4,6 +4,7 @@ use core::fmt;
 use core::ops::ControlFlow;
 
 use super::Registry;
+use crate::hash::Fnv32;
 use crate::limits;
 use crate::text::Measure;
 
@@ -24,15 +25,12 @@ impl ToolSet {
 
     /// None of the tools that are offered now.
     pub fn new(registry: &Registry) -> Self {
-        // FNV-1a.
-        let mut offered: u32 = 0x811c_9dc5;
+        let mut offered = Fnv32::new();
         registry.each(|name, _| {
-            for byte in name.bytes().chain([b'\n']) {
-                offered = (offered ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-            }
+            offered.add(name.bytes().chain([b'\n']));
             ControlFlow::Continue(())
         });
-        Self { offered, ..Self::EMPTY }
+        Self { offered: offered.finish(), ..Self::EMPTY }
     }
 
     /// Adds the tool at this place.

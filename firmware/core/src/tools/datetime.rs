@@ -2,12 +2,12 @@
 
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use super::Toolbox;
+use super::ToolCall;
+use crate::context::HubContext;
 use crate::json::{Value, Writer};
-use crate::platform::Platform;
 use crate::settings::TIME_ZONE;
 use crate::store::Store;
-use crate::tool::{ErrorType, Example, Failure, Hints, Success, Tool};
+use crate::tool::{ErrorType, Example, Failure, Hints, Success, Tool, ToolResult};
 use crate::zone::{Date, Rule, Zone};
 
 pub(super) static TOOL: Tool<'static> = Tool {
@@ -23,13 +23,13 @@ pub(super) static TOOL: Tool<'static> = Tool {
     ..Tool::builtin("datetime")
 };
 
-pub(super) async fn run<P: Platform, F: MultiwriteNorFlash>(
-    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+pub(super) async fn run<F: MultiwriteNorFlash>(
+    call: &ToolCall<'_, Store<'_, F>>,
     _: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let opened = result.open();
-    let date = write_now(toolbox, result).await;
+    let date = write_now(call.hub, result).await;
     result.close(opened);
     let Some(date) = date else {
         let words = "The time is not known yet: no time server has answered, and nobody has set it. Check time.server and \
@@ -43,12 +43,12 @@ pub(super) async fn run<P: Platform, F: MultiwriteNorFlash>(
 }
 
 /// Writes the local time as members. `None` and nothing if the time is not known.
-pub(crate) async fn write_now<P: Platform, F: MultiwriteNorFlash>(
-    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+pub(crate) async fn write_now<F: MultiwriteNorFlash>(
+    hub: &HubContext<'_, Store<'_, F>>,
     out: &mut Writer<'_>,
 ) -> Option<Date> {
-    let now = toolbox.now()?;
-    let text = TIME_ZONE.value(&mut *toolbox.store.lock().await, toolbox.config).await;
+    let now = hub.now()?;
+    let text = TIME_ZONE.value(&mut *hub.store.lock().await, hub.config).await;
     // Only what the firmware was built with can be no zone.
     let (name, rule) = Zone::find(&text).map_or(("UTC", Rule::UTC), |zone| (&*text, zone.rule));
     let date = rule.date_at(now.unix_seconds);

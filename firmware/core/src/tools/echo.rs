@@ -1,8 +1,8 @@
 //! `echo`: gives back what it was called with. (A tool's parts are explained in this folder's README.md.)
 
-use super::Toolbox;
+use super::ToolCall;
 use crate::json::{Value, Writer};
-use crate::tool::{Example, Failure, Success, Tool};
+use crate::tool::{Example, Success, Tool, ToolResult};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Gives back its arguments.\n\nFor testing the way to the hub: whatever arguments it is called with come \
@@ -17,11 +17,11 @@ pub(super) static TOOL: Tool<'static> = Tool {
     ..Tool::builtin("echo")
 };
 
-pub(super) async fn run<P, S>(
-    _: &Toolbox<'_, P, S>,
+pub(super) async fn run<S>(
+    _: &ToolCall<'_, S>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     result.object(|object| object.field("echo", arguments));
     Ok(Success::PLAIN)
 }

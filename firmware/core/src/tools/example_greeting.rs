@@ -1,9 +1,9 @@
 //! `example_greeting`: shows how a tool is made. (A tool's parts are explained in this folder's README.md.)
 
-use super::Toolbox;
+use super::ToolCall;
 use crate::json::{Value, Writer};
 use crate::limits;
-use crate::tool::{Example, Failure, Success, Tool};
+use crate::tool::{Example, Success, Tool, ToolResult};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Greets somebody by name.\n\nAn example of a tool, which is there only when example tools are on.",
@@ -16,11 +16,11 @@ pub(super) static TOOL: Tool<'static> = Tool {
     ..Tool::builtin("example_greeting")
 };
 
-pub(super) async fn run<P, S>(
-    _: &Toolbox<'_, P, S>,
+pub(super) async fn run<S>(
+    _: &ToolCall<'_, S>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let text = |name| arguments.get(name).and_then(|value| value.as_text());
     let name = text("name").map(|name| name.excerpt::<{ limits::QUOTE }>()).unwrap_or_default();
     let is_warm = text("style").is_some_and(|style| style == *"warm");

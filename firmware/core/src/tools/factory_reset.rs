@@ -2,10 +2,10 @@
 
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use super::Toolbox;
+use super::ToolCall;
 use crate::json::{Value, Writer};
 use crate::store::Store;
-use crate::tool::{Example, Failure, Hints, Success, Tool};
+use crate::tool::{Example, Hints, Success, Tool, ToolResult};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Erases all settings, flags and documents.\n\nThe hub then restarts as it was when it was new. What was \
@@ -24,14 +24,14 @@ pub(super) static TOOL: Tool<'static> = Tool {
 };
 
 /// Dropped in the middle, everything is erased or nothing.
-pub(super) async fn run<P, F: MultiwriteNorFlash>(
-    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+pub(super) async fn run<F: MultiwriteNorFlash>(
+    call: &ToolCall<'_, Store<'_, F>>,
     _: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
-    toolbox.store.lock().await.erase_all().await?;
-    toolbox.speaker.forget();
-    toolbox.restart.signal(());
+) -> ToolResult {
+    call.hub.store.lock().await.erase_all().await?;
+    call.hub.speaker.forget();
+    call.hub.restart.signal(());
     result.object(|object| {
         object.field("erased", true);
         object.field("restarting", true);

@@ -5,12 +5,12 @@ use core::ops::ControlFlow;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-use super::Toolbox;
+use super::ToolCall;
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
 use crate::store::{Key, NameFault, Part, Scope, Section, Store, StoreError};
 use crate::text::Measure;
-use crate::tool::{EPILOGUE, Example, Failure, Success, Tool};
+use crate::tool::{EPILOGUE, Example, Failure, Success, Tool, ToolResult};
 
 /// The schema of a verb's arguments.
 macro_rules! schema {
@@ -54,12 +54,12 @@ macro_rules! flag_tools {
                 ..Tool::builtin(stringify!($tool))
             };
 
-            pub(in crate::tools) async fn run<P, F: MultiwriteNorFlash>(
-                toolbox: &Toolbox<'_, P, Store<'_, F>>,
+            pub(in crate::tools) async fn run<F: MultiwriteNorFlash>(
+                call: &ToolCall<'_, Store<'_, F>>,
                 arguments: Value<'_>,
                 result: &mut Writer<'_>,
-            ) -> Result<Success, Failure> {
-                $verb(Owner::$owner, toolbox, arguments, result).await
+            ) -> ToolResult {
+                $verb(Owner::$owner, call, arguments, result).await
             }
         }
     )* };
@@ -128,15 +128,15 @@ enum Owner {
 /// Sets the flag `name` to `value`, or removes it if that is null.
 ///
 /// Dropped in the middle, the flag has its old or its new value.
-async fn set<P, F: MultiwriteNorFlash>(
+async fn set<F: MultiwriteNorFlash>(
     owner: Owner,
-    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+    call: &ToolCall<'_, Store<'_, F>>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let name = name(arguments, "name")?.unwrap_or_default();
     let value = arguments.get("value").unwrap_or(Value::NULL);
-    let mut store = toolbox.store.lock().await;
+    let mut store = call.hub.store.lock().await;
     let project = store.project().await?;
     let scope = match owner {
         Owner::Project => Scope::Project(&project),
@@ -164,14 +164,14 @@ async fn set<P, F: MultiwriteNorFlash>(
 }
 
 /// Returns the value of the flag `name`, null if it is not set.
-async fn get<P, F: MultiwriteNorFlash>(
+async fn get<F: MultiwriteNorFlash>(
     owner: Owner,
-    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+    call: &ToolCall<'_, Store<'_, F>>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let name = name(arguments, "name")?.unwrap_or_default();
-    let mut store = toolbox.store.lock().await;
+    let mut store = call.hub.store.lock().await;
     let project;
     let found = match owner {
         Owner::Project => {
@@ -200,14 +200,14 @@ async fn get<P, F: MultiwriteNorFlash>(
 }
 
 /// Returns the flags by name, from after `after`, as many as fit; `next` is the `after` of the next call.
-async fn list<P, F: MultiwriteNorFlash>(
+async fn list<F: MultiwriteNorFlash>(
     owner: Owner,
-    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+    call: &ToolCall<'_, Store<'_, F>>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let after = name(arguments, "after")?;
-    let mut store = toolbox.store.lock().await;
+    let mut store = call.hub.store.lock().await;
     let project = store.project().await?;
     let object = result.open();
     if owner == Owner::Project {

@@ -6,11 +6,11 @@ use core::ops::ControlFlow;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-use super::{DOCUMENTS, Toolbox};
+use super::{DOCUMENTS, ToolCall};
 use crate::json::{Value, Writer};
 use crate::limits;
 use crate::store::{Expression, Store};
-use crate::tool::{EPILOGUE, ErrorType, Example, Failure, Success, Tool};
+use crate::tool::{EPILOGUE, ErrorType, Example, Failure, Success, Tool, ToolResult};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Reads documents of the home.\n\nDocuments belong to categories; some come with the hub, others were put \
@@ -34,11 +34,11 @@ pub(super) static TOOL: Tool<'static> = Tool {
 /// What follows the documents, with more of them omitted than can be stored.
 const ENDING: usize = r#"],"omitted":9999}"#.len();
 
-pub(super) async fn run<P, F: MultiwriteNorFlash>(
-    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+pub(super) async fn run<F: MultiwriteNorFlash>(
+    call: &ToolCall<'_, Store<'_, F>>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let text = expression(arguments)?;
     let expression = Expression::parse(&text).map_err(|malformed| {
         Failure::new(ErrorType::InvalidParameters, format_args!("Invalid expression: {malformed}"))
@@ -46,7 +46,7 @@ pub(super) async fn run<P, F: MultiwriteNorFlash>(
     let object = result.open();
     result.key("documents");
     let mut omitted = 0;
-    let mut store = toolbox.store.lock().await;
+    let mut store = call.hub.store.lock().await;
     let list = result.open_array();
     let found = store
         .content(expression, DOCUMENTS, &mut |document| {

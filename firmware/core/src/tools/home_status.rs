@@ -5,13 +5,14 @@ use core::fmt::Write as _;
 use embassy_time::{Instant, Timer};
 use heapless::String;
 
-use super::Toolbox;
+use super::ToolCall;
+use crate::context::HubContext;
 use crate::home::{Device, Knowledge, Notable, Survey};
 use crate::json::{Value, Writer};
 use crate::limits;
 use crate::link::LinkState;
 use crate::text::Measure;
-use crate::tool::{EPILOGUE, ErrorType, Example, Failure, Success, Tool};
+use crate::tool::{EPILOGUE, ErrorType, Example, Failure, Success, Tool, ToolResult};
 
 /// Batteries with less than this many percent are low.
 const LOW: u8 = 20;
@@ -49,8 +50,8 @@ fn stands_out(device: &Device<'_>, how: Notable) -> bool {
 
 /// Waits for devices that will soon be known: the controller is being reached, has just connected, or is being asked
 /// again for its list.
-async fn settle<P, S>(toolbox: &Toolbox<'_, P, S>) {
-    let Toolbox { home, port, .. } = *toolbox;
+async fn settle<S>(call: &ToolCall<'_, S>) {
+    let HubContext { home, port, .. } = *call.hub;
     let until = Instant::now() + limits::HOME_SETTLES;
     let is_connecting = || port.status().read(|state, _| state == LinkState::Connecting);
     while (home.is_being_read(until) || is_connecting()) && Instant::now() < until {
@@ -58,13 +59,13 @@ async fn settle<P, S>(toolbox: &Toolbox<'_, P, S>) {
     }
 }
 
-pub(super) async fn run<P, S>(
-    toolbox: &Toolbox<'_, P, S>,
+pub(super) async fn run<S>(
+    call: &ToolCall<'_, S>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
-    let home = toolbox.home;
-    settle(toolbox).await;
+) -> ToolResult {
+    let home = call.hub.home;
+    settle(call).await;
     if !home.is_known() {
         let why = match home.knowledge() {
             Knowledge::NoDevices => "The controller offers no devices; use its own tools",

@@ -1,8 +1,8 @@
 //! `math_eval`: arithmetic, and nothing but arithmetic. (A tool's parts are explained in this folder's README.md.)
 
-use super::Toolbox;
+use super::ToolCall;
 use crate::json::{Value, Writer};
-use crate::tool::{Example, Failure, Success, Tool};
+use crate::tool::{Example, Failure, Success, Tool, ToolResult};
 use crate::{limits, math};
 
 pub(super) static TOOL: Tool<'static> = Tool {
@@ -25,11 +25,11 @@ pub(super) static TOOL: Tool<'static> = Tool {
     ..Tool::builtin("math_eval")
 };
 
-pub(super) async fn run<P, S>(
-    _: &Toolbox<'_, P, S>,
+pub(super) async fn run<S>(
+    _: &ToolCall<'_, S>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let expression = arguments.get("expression").and_then(|expression| expression.as_text());
     let decoded = expression.and_then(|expression| expression.decode::<{ limits::MATH_EXPRESSION }>());
     let Some(expression) = decoded else {

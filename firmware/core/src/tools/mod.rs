@@ -1,33 +1,23 @@
-//! The hub's own tools, one file each, and the list of them. `README.md` in this folder is the template for a new one.
+//! The executor ([`execute`]), and the hub's own tools, one file each, with the list of them. `README.md` in this folder is the template for a new one.
 
 mod controller;
+mod execute;
 mod flags;
 
 use core::cell::Cell;
 use core::pin::{Pin, pin};
 
-use embassy_sync::blocking_mutex::raw::NoopRawMutex;
-use embassy_sync::mutex::Mutex;
-use embassy_sync::signal::Signal;
-use embassy_time::{Duration, Instant};
+use embassy_time::Duration;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use crate::approval::{Admitted, Approvals, Approver, Assessment, Denial, GateSettings, Unanswered};
-use crate::clock::{Clock, Reading};
-use crate::config::Config;
-use crate::home::Home;
+use crate::approval::Approver;
+use crate::context::HubContext;
 use crate::json::{Value, Writer};
-use crate::link::Port;
-use crate::platform::Platform;
-use crate::questions::Questions;
-use crate::speaker::Speaker;
 use crate::store::{Builtin, Store};
-use crate::tool::{
-    Addressed, Answer, Caller, ControllerCall, Failed, Failure, Handlers, Implementation, Registry, Success,
-    Tool, Withdrawn,
-};
+use crate::tool::{Caller, Execution, Implementation, Name, Tool, ToolResult};
 
 pub(crate) use self::datetime::write_now;
+pub use self::execute::{Handlers, execute};
 
 /// The documents that come with the firmware. A stored one of the same category and name replaces one of these.
 pub const DOCUMENTS: &[Builtin<'static>] = &[
@@ -36,97 +26,31 @@ pub const DOCUMENTS: &[Builtin<'static>] = &[
     Builtin { category: "guidelines", name: "safety", text: include_str!("documents/safety.md") },
 ];
 
-/// What the handlers use of the hub. `S` is a [`Store`].
-pub struct Toolbox<'a, P, S> {
-    /// What the hub was started with.
-    pub config: &'a Config<'a>,
-    /// The machine.
-    pub platform: &'a P,
-    /// The time of day, on machines that do not know it themselves.
-    pub clock: &'a Clock,
-    /// Flags and documents.
-    pub store: &'a Mutex<NoopRawMutex, S>,
-    /// The controller.
-    pub port: &'a Port,
-    /// Questions to services, through the broker.
-    pub questions: &'a Questions,
-    /// The volume.
-    pub speaker: &'a Speaker,
-    /// The tools.
-    pub registry: &'a Registry,
-    /// The devices.
-    pub home: &'a Home,
-    /// The approvals that are pending.
-    pub approvals: &'a Approvals,
-    /// Signalled to restart the hub once the answer is sent.
-    pub restart: &'a Signal<NoopRawMutex, ()>,
-    /// Who wants what is done with it.
-    pub caller: Caller<'a>,
-    /// How long people have taken to decide about the current call. `None` for the hub as a whole, since each call
-    /// counts its own time.
-    pub decision_time: Option<&'a Cell<Duration>>,
+/// A call of a tool on somebody's behalf. `S` is a [`Store`].
+pub(crate) struct ToolCall<'a, S> {
+    /// The hub.
+    pub(crate) hub: &'a HubContext<'a, S>,
+    /// The caller.
+    pub(crate) caller: Caller<'a>,
+    /// How long people have taken to decide about this call.
+    pub(crate) decision_time: &'a Cell<Duration>,
 }
 
-impl<'a, P, S> Toolbox<'a, P, S> {
-    /// The same toolbox for a single call.
-    pub const fn on_behalf_of<'b>(
-        &self,
-        caller: Caller<'b>,
-        decision_time: &'b Cell<Duration>,
-    ) -> Toolbox<'b, P, S>
-    where
-        'a: 'b,
-    {
-        let Self {
+impl<'a, S> ToolCall<'a, S> {
+    /// Decides about calls to the controller on behalf of the caller.
+    const fn approver(&self) -> Approver<'a, S> {
+        let Self { hub, caller, decision_time } = *self;
+        let HubContext { config, store, port, registry, home, approvals, .. } = *hub;
+        Approver {
             config,
-            platform,
-            clock,
             store,
             port,
-            questions,
-            speaker,
             registry,
             home,
             approvals,
-            restart,
-            ..
-        } = *self;
-        Toolbox {
-            config,
-            platform,
-            clock,
-            store,
-            port,
-            questions,
-            speaker,
-            registry,
-            home,
-            approvals,
-            restart,
             caller,
             decision_time: Some(decision_time),
         }
-    }
-}
-
-impl<'a, P, S> Toolbox<'a, P, S> {
-    /// Decides about calls on behalf of the caller.
-    const fn approver(&self) -> Approver<'a, S> {
-        let Self { config, store, port, registry, home, approvals, caller, decision_time, .. } = *self;
-        Approver { config, store, port, registry, home, approvals, caller, decision_time }
-    }
-}
-
-impl<P: Platform, F: MultiwriteNorFlash> Toolbox<'_, P, Store<'_, F>> {
-    /// Runs the handler of a read-only tool without a call: no approval, log or result object. `None` if no read-only
-    /// tool has this handler.
-    pub async fn run_read_only(
-        &self,
-        handler: &str,
-        arguments: Value<'_>,
-        result: &mut Writer<'_>,
-    ) -> Option<Result<Success, Failure>> {
-        if is_read_only(handler) { self.run(handler, arguments, result).await } else { None }
     }
 }
 
@@ -139,10 +63,26 @@ pub(crate) fn is_read_only(handler: &str) -> bool {
     TOOLS.iter().copied().any(|tool| is_it(&tool))
 }
 
-impl<P: Platform, S> Toolbox<'_, P, S> {
-    /// What time it is, and who said so.
-    pub fn now(&self) -> Option<Reading> {
-        self.clock.read(self.platform.wall_clock(), Instant::now())
+impl<F: MultiwriteNorFlash> ToolCall<'_, Store<'_, F>> {
+    /// Runs the handler of a read-only tool without a call: no approval, log or result object. `None` if no read-only
+    /// tool has this handler.
+    pub(crate) async fn run_read_only(
+        &self,
+        handler: &str,
+        arguments: Value<'_>,
+        result: &mut Writer<'_>,
+    ) -> Option<ToolResult> {
+        if is_read_only(handler) { self.run(handler, arguments, result).await } else { None }
+    }
+
+    /// Makes the call, as [`execute`] describes it.
+    pub(crate) async fn execute(
+        &self,
+        name: &Name,
+        arguments: Value<'_>,
+        reply: &mut Writer<'_>,
+    ) -> Execution {
+        execute(self, &self.approver(), name, arguments, reply).await
     }
 }
 
@@ -165,13 +105,8 @@ macro_rules! declare {
         /// Tools that show how tools are made.
         pub static EXAMPLE_TOOLS: &[&Tool<'static>] = &[$(&$example::TOOL),*];
 
-        impl<'a, P: Platform, F: MultiwriteNorFlash> Handlers for Toolbox<'a, P, Store<'_, F>> {
-            async fn run(
-                &self,
-                name: &str,
-                arguments: Value<'_>,
-                result: &mut Writer<'_>,
-            ) -> Option<Result<Success, Failure>> {
+        impl<F: MultiwriteNorFlash> Handlers for ToolCall<'_, Store<'_, F>> {
+            async fn run(&self, name: &str, arguments: Value<'_>, result: &mut Writer<'_>) -> Option<ToolResult> {
                 // Each behind a pointer: otherwise one stack frame would hold all of them.
                 $(if name == stringify!($tool) {
                     let run: Pin<&mut dyn Future<Output = _>> = pin!($tool::run(self, arguments, result));
@@ -182,58 +117,6 @@ macro_rules! declare {
                     return Some(run.await);
                 })*
                 None
-            }
-
-            type GateSettings = GateSettings;
-            type Assessment = Assessment;
-            type Admitted = Admitted<'a>;
-            type Denial = Denial;
-            type Unanswered = Unanswered;
-
-            async fn gate_settings(&self) -> GateSettings {
-                self.approver().settings().await
-            }
-
-            async fn assess(
-                &self,
-                settings: &GateSettings,
-                call: &ControllerCall<'_>,
-            ) -> Result<(Assessment, Option<Addressed>), Denial> {
-                self.approver().assess(settings, call).await
-            }
-
-            async fn admit(
-                &self,
-                settings: &GateSettings,
-                call: &ControllerCall<'_>,
-                assessment: &Assessment,
-            ) -> Result<Admitted<'a>, Denial> {
-                self.approver().admit(settings, call, assessment).await
-            }
-
-            async fn admit_builtin(&self, settings: &GateSettings, call: &ControllerCall<'_>) -> Result<(), Denial> {
-                self.approver().admit_builtin(settings, call).await
-            }
-
-            fn denied(&self, call: &ControllerCall<'_>, why: Denial) -> Failure {
-                why.explain(self.home, call)
-            }
-
-            async fn call(
-                &self,
-                admitted: Admitted<'a>,
-                compose: impl FnOnce(&mut Writer<'_>) -> Result<(), Withdrawn>,
-                read: impl FnOnce(Answer<'_>) -> Result<Success, Failed>,
-            ) -> Result<Result<Success, Failed>, Unanswered> {
-                admitted.call(self.port, compose, read).await
-            }
-
-            fn unanswered(&self, name: &str, why: Unanswered) -> Failure {
-                controller::explain_unanswered(self.home, name, why)
-            }
-
-            fn decision_time(&self) -> Duration {
-                self.decision_time.map_or(Duration::MIN, Cell::get)
             }
         }
     };

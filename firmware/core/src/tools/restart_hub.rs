@@ -1,8 +1,8 @@
 //! `restart_hub`: restarts the hub, with a person's word. (A tool's parts are explained in this folder's README.md.)
 
-use super::Toolbox;
+use super::ToolCall;
 use crate::json::{Value, Writer};
-use crate::tool::{Example, Failure, Hints, Success, Tool};
+use crate::tool::{Example, Hints, Success, Tool, ToolResult};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Restarts the hub.\n\nThe hub is away for some seconds, and conversations that are going on are lost. It \
@@ -19,12 +19,12 @@ pub(super) static TOOL: Tool<'static> = Tool {
     ..Tool::builtin("restart_hub")
 };
 
-pub(super) async fn run<P, S>(
-    toolbox: &Toolbox<'_, P, S>,
+pub(super) async fn run<S>(
+    call: &ToolCall<'_, S>,
     _: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
-    toolbox.restart.signal(());
+) -> ToolResult {
+    call.hub.restart.signal(());
     result.object(|object| object.field("restarting", true));
     Ok(Success::saying(format_args!("The hub restarts now.")))
 }

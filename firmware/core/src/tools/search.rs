@@ -1,10 +1,10 @@
 //! `search`: asks a search service through the broker. (A tool's parts are explained in this folder's README.md.)
 
-use super::Toolbox;
+use super::ToolCall;
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
 use crate::questions::{Recipient, Unanswered};
-use crate::tool::{ErrorType, Example, Failure, Implementation, Success, Tool};
+use crate::tool::{ErrorType, Example, Failure, Implementation, Success, Tool, ToolResult};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Searches the web.\n\nUse it for news, opening hours, facts that may have changed, and whatever you are not \
@@ -20,15 +20,15 @@ pub(super) static TOOL: Tool<'static> = Tool {
 };
 
 /// Dropped in the middle, the service may have been asked; its answer then finds nobody.
-pub(super) async fn run<P, S>(
-    toolbox: &Toolbox<'_, P, S>,
+pub(super) async fn run<S>(
+    call: &ToolCall<'_, S>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let query = arguments.get("query").unwrap_or(Value::NULL);
     let question = |payload: &mut Writer<'_>| payload.object(|object| object.field("query", query));
     let answer = |payload: &[u8]| read(payload, result);
-    match toolbox.questions.ask(Recipient::Search, limits::SEARCH_TIMEOUT, question, answer).await {
+    match call.hub.questions.ask(Recipient::Search, limits::SEARCH_TIMEOUT, question, answer).await {
         Ok(outcome) => outcome,
         Err(Unanswered::LongQuestion) => Err(Failure::new(
             ErrorType::InvalidParameters,
@@ -58,7 +58,7 @@ const fn reason(why: Unanswered) -> &'static str {
 }
 
 /// Copies the service's answer: an object, with an `error` if the search failed.
-fn read(payload: &[u8], result: &mut Writer<'_>) -> Result<Success, Failure> {
+fn read(payload: &[u8], result: &mut Writer<'_>) -> ToolResult {
     let answer = Value::parse(payload).ok().filter(|answer| answer.kind() == Kind::Object);
     let Some(answer) = answer else {
         return Err(Failure::failed(format_args!("The search service did not answer with a JSON object")));

@@ -5,17 +5,14 @@ use core::pin::{Pin, pin};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-use super::{Toolbox, controller};
+use super::{ToolCall, controller};
 use crate::approval::{Admitted, Denial, GateSettings, Unanswered};
-use crate::home::{ChangeId, DISTINCT_NAME, DeviceId, NotUndone, Step, read_actions, read_back, write_arguments};
+use crate::home::{ChangeId, DISTINCT_NAME, DeclaredAction, DeviceId, NotUndone, Step, read_actions, read_back};
 use crate::json::{Mark, Value, Writer};
 use crate::limits;
-use crate::platform::Platform;
 use crate::store::Store;
 use crate::text::clip;
-use crate::tool::{
-    ControllerCall, ErrorType, Example, Failed, Failure, Hints, Implementation, Name, Success, Tool, Withdrawn,
-};
+use crate::tool::{ControllerCall, ErrorType, Example, Failed, Failure, Hints, Implementation, Name, Success, Tool, ToolResult, Withdrawn};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Takes back the last change of a device.\n\nWhoever made it, a person or a model. Use it when somebody says \"undo \
@@ -32,29 +29,29 @@ pub(super) static TOOL: Tool<'static> = Tool {
 };
 
 /// Dropped in the middle, a device with several settings may have some of them back.
-pub(super) async fn run<P: Platform, F: MultiwriteNorFlash>(
-    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+pub(super) async fn run<F: MultiwriteNorFlash>(
+    undo: &ToolCall<'_, Store<'_, F>>,
     _: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
-    let home = toolbox.home;
-    let settings = toolbox.approver().settings().await;
+) -> ToolResult {
+    let home = undo.hub.home;
+    let settings = undo.approver().settings().await;
     let (change, device, steps) = match home.undo_steps() {
         Ok(steps) => steps,
-        Err(why) => return Err(explain(toolbox, why)),
+        Err(why) => return Err(explain(undo, why)),
     };
     let before = result.mark();
     for (number, step) in steps.iter().enumerate() {
         // It may change while somebody is asked; after the first step it has.
         let unless = (number == 0).then_some(change);
-        let performed = perform(toolbox, &settings, &device, step, unless, result).await;
+        let performed = perform(undo, &settings, &device, step, unless, result).await;
         if let Err(stuck) = performed {
-            let failure = stuck.explain(toolbox, written(result, before));
+            let failure = stuck.explain(undo, written(result, before));
             result.rewind(before);
             return Err(failure);
         }
     }
-    let is_read: Pin<&mut dyn Future<Output = _>> = pin!(read_back(toolbox.port, home, &device));
+    let is_read: Pin<&mut dyn Future<Output = _>> = pin!(read_back(undo.hub.port, home, &device));
     let is_restored = is_read.await && home.is_restored(change);
     home.forget_change(change);
     let name: String<{ limits::DEVICE_NAME }> =
@@ -75,16 +72,16 @@ pub(super) async fn run<P: Platform, F: MultiwriteNorFlash>(
 
 /// Explains why nothing was taken back. If the last command cannot be undone, this is said only once: the message names
 /// the previous change, which the next call takes back.
-fn explain<P, S>(toolbox: &Toolbox<'_, P, S>, why: NotUndone) -> Failure {
-    let now = toolbox.home.last_changed(|device| clip::<{ limits::OUTCOME_TEXT }>(&format_args!("{device}")));
+fn explain<S>(undo: &ToolCall<'_, S>, why: NotUndone) -> Failure {
+    let now = undo.hub.home.last_changed(|device| clip::<{ limits::OUTCOME_TEXT }>(&format_args!("{device}")));
     let now = now.unwrap_or_default();
     let failed = |words: core::fmt::Arguments<'_>| {
         let failure = Failure::new(ErrorType::ExecutionError, words);
         failure.saying(words)
     };
     let passed_over = |words: core::fmt::Arguments<'_>| {
-        toolbox.home.pass_over_last_change();
-        let next = toolbox.home.last_changed(|device| clip::<DISTINCT_NAME>(&device.name));
+        undo.hub.home.pass_over_last_change();
+        let next = undo.hub.home.last_changed(|device| clip::<DISTINCT_NAME>(&device.name));
         match next {
             Some(next) => failed(format_args!("{words} Another undo takes back the last change of {next}.")),
             None => failed(words),
@@ -128,24 +125,24 @@ enum Stuck {
 
 impl Stuck {
     #[inline(never)]
-    fn explain<P, S>(self, toolbox: &Toolbox<'_, P, S>, arguments: Value<'_>) -> Failure {
+    fn explain<S>(self, undo: &ToolCall<'_, S>, arguments: Value<'_>) -> Failure {
         match self {
             Self::Unread => {
                 let words =
                     format_args!("The controller does not tell how to set the device back; nothing was sent");
                 Failure::new(ErrorType::Unavailable, words)
             }
-            Self::Changed => explain(toolbox, NotUndone::ChangedSince),
+            Self::Changed => explain(undo, NotUndone::ChangedSince),
             Self::Denied(tool, why) => {
                 let call = ControllerCall { tool: &tool, hints: Hints::NONE, arguments };
-                why.explain(toolbox.home, &call)
+                why.explain(undo.hub.home, &call)
             }
             Self::Refused(words) => {
                 let failure = Failure::failed(format_args!("{words}"));
                 failure.saying(format_args!("Sorry, that did not work: {words}"))
             }
             Self::Unknown(words) => Failure::unknown_outcome(&words),
-            Self::Unanswered(why) => controller::explain_unanswered(toolbox.home, TOOL.name, why),
+            Self::Unanswered(why) => controller::explain_unanswered(undo.hub.home, TOOL.name, why),
         }
     }
 }
@@ -156,12 +153,12 @@ fn written<'a>(result: &'a Writer<'_>, before: Mark) -> Value<'a> {
 }
 
 /// Has a step approved if need be.
-async fn admit<'a, P: Platform, F: MultiwriteNorFlash>(
-    toolbox: &Toolbox<'a, P, Store<'_, F>>,
+async fn admit<'a, F: MultiwriteNorFlash>(
+    undo: &ToolCall<'a, Store<'_, F>>,
     settings: &GateSettings,
     call: &ControllerCall<'_>,
 ) -> Result<Admitted<'a>, Denial> {
-    let approver = toolbox.approver();
+    let approver = undo.approver();
     let (assessment, is_replaced) = {
         let (assessment, replaced) = approver.assess(settings, call).await?;
         (assessment, replaced.is_some())
@@ -174,8 +171,8 @@ async fn admit<'a, P: Platform, F: MultiwriteNorFlash>(
 }
 
 /// Does one step. It is a call like any other: judged, and sent once. Its arguments are in `result` until it is done.
-async fn perform<P: Platform, F: MultiwriteNorFlash>(
-    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+async fn perform<F: MultiwriteNorFlash>(
+    undo: &ToolCall<'_, Store<'_, F>>,
     settings: &GateSettings,
     device: &DeviceId,
     step: &Step,
@@ -183,20 +180,21 @@ async fn perform<P: Platform, F: MultiwriteNorFlash>(
     result: &mut Writer<'_>,
 ) -> Result<(), Stuck> {
     let before = result.mark();
-    let definitions = toolbox.registry.version();
-    let found = read_actions(toolbox.port, toolbox.home, device, |actions| {
+    let definitions = undo.hub.registry.version();
+    let found = read_actions(undo.hub.port, undo.hub.home, device, |actions| {
         let action = actions.get(step.action)?;
         let mut value = [0; 32];
         let mut writer = Writer::new(&mut value);
         step.value.write(&mut writer);
         let length = writer.finish().ok()?;
-        write_arguments(action, Value::parse(value.get(..length)?).ok()?, result);
-        action.get("tool")?.as_text()?.decode()
+        let action = DeclaredAction(action);
+        action.write_arguments(Value::parse(value.get(..length)?).ok()?, result);
+        action.tool()?.decode()
     });
     let tool: Name = found.await.ok().flatten().ok_or(Stuck::Unread)?;
     let admitted = {
         let call = ControllerCall { tool: &tool, hints: Hints::NONE, arguments: written(result, before) };
-        let admitting: Pin<&mut dyn Future<Output = _>> = pin!(admit(toolbox, settings, &call));
+        let admitting: Pin<&mut dyn Future<Output = _>> = pin!(admit(undo, settings, &call));
         admitting.await
     };
     let admitted = match admitted {
@@ -204,7 +202,7 @@ async fn perform<P: Platform, F: MultiwriteNorFlash>(
         Ok(admitted) => admitted.unrecorded(),
         Err(why) => return Err(Stuck::Denied(tool, why)),
     };
-    if unless_changed.is_some_and(|change| toolbox.home.has_changed_since(change)) {
+    if unless_changed.is_some_and(|change| undo.hub.home.has_changed_since(change)) {
         return Err(Stuck::Changed);
     }
     let compose = |params: &mut Writer<'_>| {
@@ -213,10 +211,10 @@ async fn perform<P: Platform, F: MultiwriteNorFlash>(
             params.field("arguments", written(result, before));
         });
         // The tools may have changed while somebody was asked.
-        if toolbox.registry.version() == definitions { Ok(()) } else { Err(Withdrawn::Redefined) }
+        if undo.hub.registry.version() == definitions { Ok(()) } else { Err(Withdrawn::Redefined) }
     };
     let mut words = Words::new();
-    match admitted.call(toolbox.port, compose, |answer| answer.refusal(&mut words)).await {
+    match admitted.call(undo.hub.port, compose, |answer| answer.refusal(&mut words)).await {
         Ok(Ok(_)) => {
             result.rewind(before);
             Ok(())

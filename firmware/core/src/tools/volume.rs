@@ -1,9 +1,8 @@
 //! `volume`: how loud the speaker is. (A tool's parts are explained in this folder's README.md.)
 
-use super::Toolbox;
+use super::ToolCall;
 use crate::json::{Value, Writer};
-use crate::platform::Platform;
-use crate::tool::{Example, Failure, Success, Tool};
+use crate::tool::{Example, Success, Tool, ToolResult};
 
 pub(super) static TOOL: Tool<'static> = Tool {
     description: "Tells or changes the speaker's volume.\n\nUse it when somebody wants the hub to speak louder, more \
@@ -20,13 +19,13 @@ pub(super) static TOOL: Tool<'static> = Tool {
     ..Tool::builtin("volume")
 };
 
-pub(super) async fn run<P: Platform, S>(
-    toolbox: &Toolbox<'_, P, S>,
+pub(super) async fn run<S>(
+    call: &ToolCall<'_, S>,
     arguments: Value<'_>,
     result: &mut Writer<'_>,
-) -> Result<Success, Failure> {
+) -> ToolResult {
     let number = |name| arguments.get(name).and_then(|value| value.as_integer());
-    let platform = toolbox.platform;
+    let platform = call.hub.platform;
     let wanted = match (number("level"), number("change")) {
         (Some(level), _) => Some(level),
         (None, Some(change)) => Some(i64::from(platform.volume()).saturating_add(change)),
@@ -36,7 +35,7 @@ pub(super) async fn run<P: Platform, S>(
         platform.set_volume(level.clamp(0, 100) as u8);
     }
     let level = platform.volume();
-    toolbox.speaker.set(level);
+    call.hub.speaker.set(level);
     result.object(|object| object.field("level", u32::from(level)));
     Ok(Success::saying(format_args!("The volume is {level} percent.")))
 }

@@ -1,8 +1,10 @@
 //! Decides what becomes of each question: which hub gets it, what is the answer, and when nobody waits for it any more. No I/O.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Display;
 use std::time::Duration;
 
+use hub_contract::{ROOT, conversation_of};
 use hub_json::text::abbreviate;
 use hub_mqtt::limits;
 use serde_json::{Value, json};
@@ -122,12 +124,8 @@ impl Desk {
         };
         let satellite = satellite.map(|name| abbreviate::<SATELLITE>(&name));
         // As the hub itself names it, so that the room's conversation is the same however it hears of the room.
-        let conversation = match (&satellite, &conversation) {
-            (Some(name), _) => name.as_str(),
-            (None, Some(name)) => name,
-            (None, None) => "default",
-        };
-        let conversation = abbreviate::<{ limits::CONVERSATION }>(&conversation).to_string();
+        let name = satellite.as_deref().or(conversation.as_deref());
+        let conversation = conversation_of(name.as_ref().map(|name| name as &dyn Display)).to_string();
         let mut body = json!({ "text": text, "addressed": true, "conversation": conversation });
         if let Some(satellite) = satellite {
             body["satellite"] = satellite.as_str().into();
@@ -147,7 +145,7 @@ impl Desk {
     }
 
     fn publish(&mut self, hub: &str, name: &str, payload: Vec<u8>, number: u64, until: Instant) {
-        let topic = format!("hearthwave/{hub}/request/{name}");
+        let topic = format!("{ROOT}{hub}/request/{name}");
         self.requests.push_back(Request { topic, payload, correlation: number.to_be_bytes(), until });
     }
 

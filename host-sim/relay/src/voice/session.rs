@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use hub_contract::ROOT;
 use hub_json::text::one_line;
 use hub_mqtt::Dial;
 use hub_mqtt::{Client, Connection, Lost, Role, Sent};
@@ -223,9 +224,9 @@ impl Topics {
         // Where access rules let a login hear replies.
         let name = settings.broker.login.as_ref().map_or(&settings.client_id, |(user, _)| user);
         Self {
-            availability: format!("hearthwave/{hub}/availability"),
-            speech: format!("hearthwave/{hub}/speech"),
-            replies: format!("hearthwave/{hub}/reply/{name}/{}", settings.client_id),
+            availability: format!("{ROOT}{hub}/availability"),
+            speech: format!("{ROOT}{hub}/speech"),
+            replies: format!("{ROOT}{hub}/reply/{name}/{}", settings.client_id),
         }
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use host_sim::caller::ask;
 use host_sim::hub::Settings;
 use host_sim::network::Network;
+use hub_contract::DEFAULT_CONVERSATION;
 use hub_core::approval::is_only_a_pin;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -37,7 +38,7 @@ impl Approval {
             id: json["id"].as_u64()?,
             state: json["state"].as_str()?.to_owned(),
             what: json["what"].as_str()?.to_owned(),
-            is_ours: json["conversation"] == "default",
+            is_ours: json["conversation"] == DEFAULT_CONVERSATION,
             is_direct: json["who"] == "person",
             until: Instant::now() + Duration::from_secs(json["seconds"].as_u64().unwrap_or_default()),
         })

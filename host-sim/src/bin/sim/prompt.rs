@@ -13,6 +13,7 @@ use host_sim::network::Network;
 use host_sim::options::Llm;
 use host_sim::options::sim::Options;
 use host_zwave::Home;
+use hub_contract::{DEFAULT_CONVERSATION, ROOT};
 use hub_core::chat::prompts::PROMPTS;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
@@ -152,8 +153,8 @@ pub(crate) async fn talk(
         "Hearthwave {} in simulation\n\
          \n  hub         {id}\n  broker      {host}:{port}{}\n  controller  {}\n  model       {}\n\
          \nFrom another terminal, with mosquitto-clients:\n\
-         \n  mosquitto_sub {address} -v -t 'hearthwave/{id}/#'\n  \
-         mosquitto_pub {address} -t hearthwave/{id}/request/tool/call \\\n    \
+         \n  mosquitto_sub {address} -v -t '{ROOT}{id}/#'\n  \
+         mosquitto_pub {address} -t {ROOT}{id}/request/tool/call \\\n    \
          -m '{{\"name\":\"echo\",\"arguments\":{{\"text\":\"hello\"}}}}'\n\
          \nHere: say something, such as \"turn on the kitchen light\", or type help, tools or quit.{}\n",
         env!("CARGO_PKG_VERSION"),
@@ -407,7 +408,7 @@ async fn with_approvals<T>(
 fn show_progress(event: &[u8]) {
     let event: Value = serde_json::from_slice(event).unwrap_or_default();
     // Others may talk to the hub, too.
-    if event["conversation"] != "default" {
+    if event["conversation"] != DEFAULT_CONVERSATION {
         return;
     }
     match (event["state"].as_str(), event["tool"].as_str()) {

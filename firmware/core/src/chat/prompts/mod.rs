@@ -40,7 +40,7 @@ pub struct Prompt {
 /// A tool that a prompt runs.
 #[derive(Debug)]
 pub struct PromptTool {
-    /// The name of its handler, as [`Handlers::run`](crate::tool::Handlers::run) knows it.
+    /// The name of its handler, as [`Handlers::run`](crate::tools::Handlers::run) knows it.
     pub handler: &'static str,
     arguments: &'static str,
 }

@@ -7,14 +7,13 @@ use embassy_time::Instant;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-use super::super::Parts;
 use crate::approval::{self, InWords, PinOutcome, Reminder, Waiting, guess, is_no};
+use crate::context::HubContext;
 use crate::limits;
 use crate::log::warn;
 use crate::notice::{Level, Notice};
 use crate::store::Store;
 use crate::text::clip;
-use crate::tools::Toolbox;
 
 /// Longer than anything that people answer: it is not looked at further.
 type Answer = String<{ limits::OUTCOME_TEXT }>;
@@ -30,14 +29,13 @@ pub(super) fn is_only_a_pin(said: &dyn Display) -> bool {
 }
 
 /// Takes what a person said while an approval is pending in their conversation, and returns what they hear.
-pub(super) async fn answer<P, F: MultiwriteNorFlash>(
+pub(super) async fn answer<F: MultiwriteNorFlash>(
     said: &dyn Display,
     conversation: &str,
     waiting: &Waiting,
-    parts: &Parts<'_>,
-    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+    hub: &HubContext<'_, Store<'_, F>>,
 ) -> String<{ limits::OUTCOME_TEXT }> {
-    let approvals = parts.approvals;
+    let approvals = hub.approvals;
     let Waiting { number, what, can_use_pin } = waiting;
     let said: Answer = clip(said);
     if is_no(&said) {
@@ -46,8 +44,8 @@ pub(super) async fn answer<P, F: MultiwriteNorFlash>(
     }
     let outcome = match guess(&said) {
         Some(guess) => {
-            let mut store = toolbox.store.lock().await;
-            approvals.last_guess.check(&guess, Instant::now(), &mut store, parts.config).await
+            let mut store = hub.store.lock().await;
+            approvals.last_guess.check(&guess, Instant::now(), &mut store, hub.config).await
         }
         None => PinOutcome::Unset,
     };
@@ -66,7 +64,7 @@ pub(super) async fn answer<P, F: MultiwriteNorFlash>(
                 ),
             );
             warn!("{}", notice.text.as_str());
-            parts.notices.push(notice);
+            hub.notices.push(notice);
             clip(&format_args!(
                 "That is not the PIN. PINs are refused for {lock_out}; you can still allow it in your app."
             ))

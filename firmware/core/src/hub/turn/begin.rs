@@ -1,9 +1,10 @@
 //! Begins a turn: finds its rule, fills in the system prompt, and checks what was said.
 
+use core::cell::Cell;
 use core::fmt::Display;
 use core::ops::ControlFlow;
 
-use embassy_time::{Instant, Timer};
+use embassy_time::{Duration, Instant, Timer};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use super::{Driver, Said, choose_rule};
@@ -15,13 +16,12 @@ use crate::json::{Value, Writer};
 use crate::limits;
 use crate::link::LinkState;
 use crate::log::warn;
-use crate::platform::Platform;
 use crate::request::{self, Refusal};
 use crate::settings;
 use crate::store::{Document, Expression, Store};
 use crate::text::Measure;
-use crate::tool::Name;
-use crate::tools::DOCUMENTS;
+use crate::tool::{Caller, Name};
+use crate::tools::{DOCUMENTS, ToolCall};
 
 /// The intent of what is spoken to a satellite, if nobody names another.
 const VOICE: &str = "voice";
@@ -29,7 +29,7 @@ const VOICE: &str = "voice";
 // Behind what is said, which comes in a request, there is room for the result of a tool.
 const _: () = assert!(limits::REPLY >= limits::REQUEST + limits::OUTCOME_TEXT * 2);
 
-impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
+impl<F: MultiwriteNorFlash> Driver<'_, Store<'_, F>> {
     /// Begins the turn. If it is refused, the conversation stays as it is. `scratch` is for rules, documents and what was
     /// said.
     pub(super) async fn begin(&self, said: Said<'_>, scratch: &mut [u8]) -> Result<Turn, Refusal> {
@@ -62,7 +62,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
             NotStarted::Long => Refusal::LongText("text", History::LONGEST),
         })?;
         self.conversation.begin(&mut history);
-        let registry = self.parts.registry;
+        let registry = self.hub.registry;
         let mut context = Context { settings: &mut settings, registry, history: &mut history };
         Turn::start(&mut context, message).map_err(|_| Refusal::NoText)
     }
@@ -71,8 +71,8 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
     /// is missing, the turn is cancelled, or no relay is available.
     async fn controller_settles(&self) {
         let until = Instant::now() + limits::LINK_SETTLES;
-        let is_connecting = || self.parts.status.read(|state, _| state == LinkState::Connecting);
-        let is_in_vain = || self.conversation.is_cancelled() || self.toolbox.questions.is_without_relay();
+        let is_connecting = || self.hub.port.status().read(|state, _| state == LinkState::Connecting);
+        let is_in_vain = || self.conversation.is_cancelled() || self.hub.questions.is_without_relay();
         while is_connecting() && !is_in_vain() && Instant::now() < until {
             // Several turns may wait, so a signal, which wakes only one of them, does not suffice.
             Timer::after(limits::HOME_POLL_SETTLED).await;
@@ -86,12 +86,12 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
         settings: &mut TurnSettings,
         scratch: &mut [u8],
     ) -> Result<(), Refusal> {
-        let (config, request) = (self.parts.config, self.caller.request);
+        let (config, request) = (self.hub.config, self.caller.request);
         let name: Option<Name> = request::text(request, "rule")?;
         let intent: Option<Name> = request::text(request, "intent")?;
         let intent = intent.as_deref().or(self.caller.is_speech.then_some(VOICE));
         let wanted = choose_rule::Wanted { name: name.as_deref(), intent };
-        let mut store = self.toolbox.store.lock().await;
+        let mut store = self.hub.store.lock().await;
         let (rule, rest) = choose_rule::choose(wanted, config.rule, &mut store, scratch).await?;
         // It suits its row: a number from 1 on.
         let max_iterations = settings::MAX_ITERATIONS.value(&mut store, config).await.parse().unwrap_or(1);
@@ -116,7 +116,9 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
     /// read-only. Returns how much it wrote.
     async fn run_handler(&self, handler: &str, arguments: Value<'_>, out: &mut [u8]) -> usize {
         let mut writer = Writer::new(out);
-        match self.toolbox.run_read_only(handler, arguments, &mut writer).await {
+        let decision_time = Cell::new(Duration::MIN);
+        let call = ToolCall { hub: self.hub, caller: Caller::Person, decision_time: &decision_time };
+        match call.run_read_only(handler, arguments, &mut writer).await {
             Some(Ok(_)) => writer.finish().unwrap_or_default(),
             _ => 0,
         }

@@ -1,11 +1,15 @@
 //! Whoever waits for the reply of a turn: what the request says, and what the reply gives back.
 
+use core::fmt::Display;
+
+use hub_contract::conversation_of;
+
 use crate::conversations::ConversationId;
 use crate::json::{Text, Value, Writer};
 use crate::limits;
 use crate::request::{self, Refusal};
 use crate::text::spoken::{Spoken, Voice};
-use crate::text::{Measure, abbreviate, is_blank};
+use crate::text::{Measure, is_blank};
 use crate::tool;
 
 /// Whoever waits for the reply.
@@ -57,8 +61,7 @@ impl<'a> Caller<'a> {
     /// The conversation of those who name none: people who speak from one place go on with what was said there.
     fn usual_conversation(&self) -> ConversationId {
         let name = self.satellite.and_then(|satellite| satellite.get("id").unwrap_or(satellite).as_text());
-        let name = name.map(|name| abbreviate(&name)).filter(|name: &ConversationId| !name.is_empty());
-        name.unwrap_or_else(|| ConversationId::try_from("default").unwrap_or_default())
+        conversation_of(name.as_ref().map(|name| name as &dyn Display))
     }
 
     /// The model that talks with the caller.

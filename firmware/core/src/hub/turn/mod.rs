@@ -5,16 +5,16 @@
 //!                            ▲ │ Input, Step
 //!   request ──► Caller ──► Driver ──► reply              drives: this module
 //!                  begin ▲   │ │
-//!      rule, settings ───┘   │ └──► tool::execute        runs the calls
+//!      rule, settings ───┘   │ └──► ToolCall             runs the calls
 //!                            ▼
-//!   Conversations ◄──── Questions ──► publisher ──► broker ──► model
+//!   Conversations ◄──── Questions ──► outbox ──► broker ──► model
 //!   keeps: history,     carries: one question and
 //!   settings            its answer
 //! ```
 //!
 //! A turn begins ([`begin`]) with the rule, which is read once into the settings that [`Conversations`] keeps beside the
 //! history. From then on [`Driver`] does what [`Turn`] decides: it asks the model through [`Questions`] and waits, or
-//! executes a call. The question to a model is as large as a packet may be, so it is nowhere kept: the publisher has it
+//! executes a call. The question to a model is as large as a packet may be, so it is nowhere kept: the outbox has it
 //! composed from history and settings when there is room to send it. When the turn is over, its ending is the reply.
 //!
 //! [`Conversations`]: crate::conversations::Conversations
@@ -35,42 +35,39 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
 pub(super) use self::caller::{Caller, check_speech, voice};
-use super::Parts;
-use super::events::Event;
 use crate::approval::is_answer;
 use crate::chat::{
     Context, Ending, FailureText, History, Input, Step, Turn, TurnFailure, TurnSettings, provider, wake,
 };
+use crate::context::{Event, HubContext};
 use crate::conversations::{Occupied, Reserved};
 use crate::json::{Text, Writer};
 use crate::limits;
 use crate::log::{error, info, warn};
 use crate::notice::{Level, Notice};
-use crate::platform::Platform;
 use crate::questions::Recipient;
 use crate::request::Refusal;
 use crate::settings;
 use crate::store::Store;
 use crate::tool::{self, Name};
-use crate::tools::Toolbox;
+use crate::tools::ToolCall;
 
 /// Answers what a person says. Writes the whole reply, and returns its length.
 ///
 /// What was only heard is answered if it begins with a wake phrase, or if somebody else heard one; the answer is speech
 /// then.
-pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
+pub(super) async fn answer<F: MultiwriteNorFlash>(
     caller: &mut Caller<'_>,
     is_heard: bool,
-    parts: &Parts<'_>,
-    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+    hub: &HubContext<'_, Store<'_, F>>,
     reply: &mut [u8],
 ) -> Result<usize, Refusal> {
     let text = caller.read()?;
-    let approvals = parts.approvals;
+    let approvals = hub.approvals;
     let mut said = Said { text, skip: 0 };
     if is_heard {
         caller.read_addressed()?;
-        let phrases = settings::WAKE_PHRASES.value(&mut *toolbox.store.lock().await, parts.config).await;
+        let phrases = settings::WAKE_PHRASES.value(&mut *hub.store.lock().await, hub.config).await;
         let text = text.decode_into(reply).ok_or(Refusal::LongText("text", limits::REPLY))?;
         match wake::addressed(text, &phrases) {
             Some(skip) => said.skip = skip,
@@ -82,14 +79,14 @@ pub(super) async fn answer<P: Platform, F: MultiwriteNorFlash>(
         caller.is_speech = true;
     }
     if let Some(waiting) = approvals.waiting_in(&caller.id) {
-        let words = approval::answer(&said, &caller.id, &waiting, parts, toolbox).await;
+        let words = approval::answer(&said, &caller.id, &waiting, hub).await;
         return caller.write_words(&words, reply);
     }
     if approvals.has_just_ended_in(&caller.id) && approval::is_only_a_pin(&said) {
         return caller.write_words(approval::TOO_LATE, reply);
     }
     let answered = {
-        let driving: Pin<&mut dyn Future<Output = _>> = pin!(drive(caller, said, parts, toolbox, reply));
+        let driving: Pin<&mut dyn Future<Output = _>> = pin!(drive(caller, said, hub, reply));
         driving.await
     };
     match answered {
@@ -123,21 +120,19 @@ enum Next {
 }
 
 /// Drives a turn from what was said to the reply.
-async fn drive<P: Platform, F: MultiwriteNorFlash>(
+async fn drive<F: MultiwriteNorFlash>(
     caller: &Caller<'_>,
     said: Said<'_>,
-    parts: &Parts<'_>,
-    toolbox: &Toolbox<'_, P, Store<'_, F>>,
+    hub: &HubContext<'_, Store<'_, F>>,
     reply: &mut [u8],
 ) -> Result<usize, Refusal> {
-    let pending = parts.approvals.pending_turns();
-    let conversation =
-        parts.conversations.reserve(&caller.id, pending).map_err(|occupied| match occupied {
-            Occupied::Conversation => Refusal::ConversationBusy,
-            Occupied::Hub => Refusal::TurnsBusy,
-        })?;
+    let pending = hub.approvals.pending_turns();
+    let conversation = hub.conversations.reserve(&caller.id, pending).map_err(|occupied| match occupied {
+        Occupied::Conversation => Refusal::ConversationBusy,
+        Occupied::Hub => Refusal::TurnsBusy,
+    })?;
     let event_patience = Cell::new(limits::EVENT_WAIT);
-    let driver = Driver { parts, toolbox, conversation, caller, event_patience };
+    let driver = Driver { hub, conversation, caller, event_patience };
     let until = Instant::now() + limits::CHAT_TIMEOUT;
     // Each behind a pointer, for stack frames of their own.
     let mut turn = {
@@ -169,16 +164,15 @@ async fn drive<P: Platform, F: MultiwriteNorFlash>(
 }
 
 /// Drives one turn.
-struct Driver<'a, P, S> {
-    parts: &'a Parts<'a>,
-    toolbox: &'a Toolbox<'a, P, S>,
+struct Driver<'a, S> {
+    hub: &'a HubContext<'a, S>,
     conversation: Reserved<'a>,
     caller: &'a Caller<'a>,
     /// How much longer the turn waits for the broker to take events.
     event_patience: Cell<Duration>,
 }
 
-impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
+impl<F: MultiwriteNorFlash> Driver<'_, Store<'_, F>> {
     /// Asks the model, and takes its answer in.
     async fn ask(&self, turn: &mut Turn, until: Instant, reply: &mut [u8]) -> Result<Next, Refusal> {
         self.tell("waiting", None).await;
@@ -189,7 +183,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
         let asked = {
             let answer =
                 |payload: &[u8]| self.feed(turn, Input::Reply(provider::read(provider, payload)), reply);
-            let asking = self.toolbox.questions.ask(recipient, patience, |_| {}, answer);
+            let asking = self.hub.questions.ask(recipient, patience, |_| {}, answer);
             match select(self.conversation.cancelled(), asking).await {
                 Either::First(()) => Err(Input::Cancelled),
                 Either::Second(asked) => asked.map_err(Input::Unanswered),
@@ -210,13 +204,14 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
             let opened = writer.open();
             let has_begun = Cell::new(false);
             let decision_time = Cell::new(Duration::MIN);
-            let toolbox = &self.toolbox.on_behalf_of(self.caller.as_model(), &decision_time);
+            let tool_call =
+                &ToolCall { hub: self.hub, caller: self.caller.as_model(), decision_time: &decision_time };
             let running = async {
                 has_begun.set(true);
-                tool::execute(self.parts.registry, toolbox, &name, call.arguments(), &mut writer).await
+                tool_call.execute(&name, call.arguments(), &mut writer).await
             };
             // A call that waits for approval has not been sent.
-            let is_unsent = || self.parts.approvals.waiting_in(&self.caller.id).is_some();
+            let is_unsent = || self.hub.approvals.waiting_in(&self.caller.id).is_some();
             let cancelled = async {
                 self.conversation.cancelled().await;
                 is_unsent()
@@ -261,7 +256,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
         let (mut history, mut settings) = self.conversation.try_lock().ok_or(Refusal::Unanswerable)?;
         let result = reply.get(..length).and_then(|text| core::str::from_utf8(text).ok());
         let input = Input::ToolDone { result: result.unwrap_or_default(), is_error };
-        let registry = self.parts.registry;
+        let registry = self.hub.registry;
         let step = turn.on(input, &mut Context { settings: &mut settings, registry, history: &mut history });
         let next = match step {
             Step::Ask => Next::Ask,
@@ -278,7 +273,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
 
     /// Publishes the event of an executed call. If the call has ended, waits briefly for room.
     async fn push_execution(&self, execution: tool::Execution, has_ended: bool) {
-        let Parts { events, broker, .. } = self.parts;
+        let HubContext { events, broker, .. } = self.hub;
         if has_ended {
             self.events_have_room().await;
             if events.is_full_of_tools() {
@@ -292,7 +287,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
     fn feed(&self, turn: &mut Turn, input: Input<'_>, reply: &mut [u8]) -> Result<Next, Refusal> {
         // Nobody else holds them: the question was written long ago.
         let (mut history, mut settings) = self.conversation.try_lock().ok_or(Refusal::Unanswerable)?;
-        let registry = self.parts.registry;
+        let registry = self.hub.registry;
         let step = turn.on(input, &mut Context { settings: &mut settings, registry, history: &mut history });
         match step {
             Step::Ask => Ok(Next::Ask),
@@ -330,7 +325,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
             info!("{}", words.as_str());
         } else {
             error!("{}", words.as_str());
-            self.parts.notices.push(Notice::new(Level::Error, format_args!("{words}")));
+            self.hub.notices.push(Notice::new(Level::Error, format_args!("{words}")));
         }
     }
 
@@ -343,7 +338,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
     /// Waits until there is room for an event. All waits of a turn together last no longer than the wait for one event.
     async fn events_have_room(&self) {
         let (start, patience) = (Instant::now(), self.event_patience.get());
-        self.unless_cancelled(self.parts.events.has_room(self.parts.broker, patience)).await;
+        self.unless_cancelled(self.hub.events.has_room(self.hub.broker, patience)).await;
         self.event_patience.set(patience.checked_sub(start.elapsed()).unwrap_or(Duration::MIN));
     }
 
@@ -358,7 +353,7 @@ impl<P: Platform, F: MultiwriteNorFlash> Driver<'_, P, Store<'_, F>> {
     /// The same as [`tell`](Self::tell), without waiting.
     fn push_event(&self, state: &'static str, tool: Option<&str>) {
         let tool = tool.and_then(|tool| Name::try_from(tool).ok());
-        self.parts.events.push(Event::Chat { conversation: self.caller.id.clone(), state, tool });
+        self.hub.events.push(Event::Chat { conversation: self.caller.id.clone(), state, tool });
     }
 }
 

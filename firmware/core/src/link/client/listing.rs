@@ -4,12 +4,13 @@ use embassy_time::Instant;
 use heapless::{String, Vec};
 
 use super::{Client, News, Phase};
+use crate::hash::Fingerprint;
 use crate::json::{Kind, Text, Value};
 use crate::limits;
 use crate::link::rpc::{self, RpcError};
 use crate::link::status::Loss;
 use crate::log::warn;
-use crate::text::{Fingerprint, is_blank};
+use crate::text::is_blank;
 use crate::tool::{Discovered, Hints, LeftOut, Registry};
 
 /// A list of tools that is being received.
@@ -188,9 +189,7 @@ impl Told {
     }
 
     fn digest(name: &str) -> u16 {
-        let mut fingerprint = Fingerprint::new();
-        fingerprint.add(name.as_bytes());
-        fingerprint.finish() as u16
+        Fingerprint::of(&[name.as_bytes()]) as u16
     }
 }
 

@@ -13,7 +13,7 @@ use crate::settings::{self, SettingText, certificate};
 use crate::store::{Key, Store};
 
 /// The settings that make a hub this hub.
-pub(super) struct Identity {
+pub(crate) struct Identity {
     id: String<{ limits::HUB_ID }>,
     name: String<{ limits::HUB_NAME }>,
     url: SettingText,
@@ -25,7 +25,7 @@ pub(super) struct Identity {
 
 impl Identity {
     /// Nobody yet.
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             id: String::new(),
             name: String::new(),
@@ -38,7 +38,7 @@ impl Identity {
     }
 
     /// Reads the settings. `scratch` is for the certificate and has to have [`limits::DOCUMENT`] bytes.
-    pub(super) async fn read<F: MultiwriteNorFlash>(
+    pub(crate) async fn read<F: MultiwriteNorFlash>(
         &mut self,
         store: &mut Store<'_, F>,
         config: &Config<'_>,
@@ -76,27 +76,27 @@ impl Identity {
     }
 
     /// Its id.
-    pub(super) fn id(&self) -> HubId<'_> {
+    pub(crate) fn id(&self) -> HubId<'_> {
         HubId::new(&self.id).unwrap_or(Config::DEFAULT.id)
     }
 
     /// What people call it.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// Where its broker is; `None` if what the firmware was built with is no address.
-    pub(super) fn address(&self) -> Option<Address<'_>> {
+    pub(crate) fn address(&self) -> Option<Address<'_>> {
         Address::parse(&self.url)
     }
 
     /// User name and password at the broker, if there is a user name.
-    pub(super) fn login(&self) -> Option<(&str, &str)> {
+    pub(crate) fn login(&self) -> Option<(&str, &str)> {
         (!self.user.is_empty()).then_some((&*self.user, &*self.password))
     }
 
     /// What to dial, at this time.
-    pub(super) fn destination(&self, now: Option<i64>) -> Option<Destination<'_>> {
+    pub(crate) fn destination(&self, now: Option<i64>) -> Option<Destination<'_>> {
         let Address { host, port, is_tls } = self.address()?;
         let trusted = self.certificate.get(..self.certificate_length).unwrap_or_default();
         Some(Destination { host, port, tls: is_tls.then_some(Tls { trusted, now }) })

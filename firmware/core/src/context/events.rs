@@ -3,11 +3,9 @@
 use core::cell::Cell;
 
 use embassy_time::{Duration, with_timeout};
-use serde::Serialize;
-use serde_json_core::to_slice;
 
 use crate::conversations::ConversationId;
-use crate::json::Overflow;
+use crate::json::{Overflow, Writer};
 use crate::limits;
 use crate::mqtt::{Reached, Topic, Topics};
 use crate::queue::Queue;
@@ -15,7 +13,7 @@ use crate::tool::{self, Name};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Event {
+pub(crate) enum Event {
     /// A tool was executed.
     Tool(tool::Execution),
     /// A turn goes on.
@@ -30,7 +28,7 @@ pub(super) enum Event {
 }
 
 impl Event {
-    pub(super) fn topic(&self, topics: &Topics<'_>) -> Topic {
+    pub(crate) fn topic(&self, topics: &Topics<'_>) -> Topic {
         match self {
             Self::Tool(_) => topics.own("event/tool"),
             Self::Chat { .. } => topics.own("event/chat"),
@@ -38,40 +36,29 @@ impl Event {
     }
 
     /// Writes the payload, and returns its length.
-    pub(super) fn write(&self, buffer: &mut [u8]) -> Result<usize, Overflow> {
-        #[derive(Serialize)]
-        struct ToolFields<'a> {
-            name: &'a str,
-            success: bool,
-            execution_time_ms: u64,
-            slow: bool,
-        }
-        #[derive(Serialize)]
-        struct ChatFields<'a> {
-            conversation: &'a str,
-            state: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            tool: Option<&'a str>,
-        }
-        let written = match self {
+    pub(crate) fn write(&self, buffer: &mut [u8]) -> Result<usize, Overflow> {
+        let mut writer = Writer::new(buffer);
+        writer.object(|out| match self {
             Self::Tool(event) => {
-                let slow = event.is_slow();
-                let tool::Execution { name, success, milliseconds } = event;
-                to_slice(
-                    &ToolFields { name, success: *success, execution_time_ms: *milliseconds, slow },
-                    buffer,
-                )
+                out.field("name", event.name.as_str());
+                out.field("success", event.success);
+                out.field("execution_time_ms", event.milliseconds);
+                out.field("slow", event.is_slow());
             }
             Self::Chat { conversation, state, tool } => {
-                to_slice(&ChatFields { conversation, state, tool: tool.as_deref() }, buffer)
+                out.field("conversation", conversation.as_str());
+                out.field("state", *state);
+                if let Some(tool) = tool {
+                    out.field("tool", tool.as_str());
+                }
             }
-        };
-        written.map_err(|_| Overflow)
+        });
+        writer.finish()
     }
 }
 
 /// Events that wait to be published.
-pub(super) struct Events {
+pub(crate) struct Events {
     queue: Queue<Event, { limits::EVENTS }>,
     /// The number of turn events in the queue.
     chats: Cell<usize>,
@@ -82,7 +69,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { queue: Queue::new(), chats: Cell::new(0), is_stuck: Cell::new(false), dropped: Cell::new(0) }
     }
 
@@ -90,7 +77,7 @@ impl Events {
     /// connection, or if the broker takes no events.
     ///
     /// The room is guaranteed until the caller next awaits: it has to [`push`](Self::push) before that.
-    pub(super) async fn has_room(&self, broker: &Reached, patience: Duration) {
+    pub(crate) async fn has_room(&self, broker: &Reached, patience: Duration) {
         if broker.is_connected() && !self.is_stuck.get() {
             let is_late = with_timeout(patience, self.queue.has_room()).await.is_err();
             self.is_stuck.set(is_late && patience >= limits::EVENT_WAIT);
@@ -98,13 +85,13 @@ impl Events {
     }
 
     /// Whether [`push`](Self::push) would lose a tool event.
-    pub(super) fn is_full_of_tools(&self) -> bool {
+    pub(crate) fn is_full_of_tools(&self) -> bool {
         self.queue.is_full() && self.chats.get() == 0
     }
 
     /// Adds an event. If the queue is full, the oldest turn event is dropped. If only tool events are queued, a new tool event
     /// replaces the oldest one, and a new turn event is dropped.
-    pub(super) fn push(&self, event: Event) {
+    pub(crate) fn push(&self, event: Event) {
         let is_chat = matches!(event, Event::Chat { .. });
         if is_chat && self.is_full_of_tools() {
             return self.dropped.set(self.dropped.get().saturating_add(1));
@@ -115,7 +102,7 @@ impl Events {
     }
 
     /// Removes and returns the oldest event.
-    pub(super) fn pop(&self) -> Option<Event> {
+    pub(crate) fn pop(&self) -> Option<Event> {
         self.is_stuck.set(false);
         let event = self.queue.pop();
         if let Some(Event::Chat { .. }) = event {
@@ -125,16 +112,16 @@ impl Events {
     }
 
     /// Waits until there is an event.
-    pub(super) async fn ready(&self) {
+    pub(crate) async fn ready(&self) {
         self.queue.ready().await;
     }
 
     /// The number of lost events.
-    pub(super) fn evicted(&self) -> u32 {
+    pub(crate) fn evicted(&self) -> u32 {
         self.queue.evicted().saturating_add(self.dropped.get())
     }
 
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.queue.clear();
         self.chats.set(0);
         self.dropped.set(0);

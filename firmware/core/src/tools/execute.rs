@@ -5,261 +5,34 @@ use core::fmt;
 use core::pin::{Pin, pin};
 
 use embassy_time::{Duration, Instant, with_timeout};
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use super::answer::{Answer, CUT};
-use super::definition::{Hints, Implementation};
-use super::names::{TooMany, distinct, normalise};
-use super::outcome::{ErrorType, Failure, Success};
-use super::registry::{LEFT_OUT, Name};
-use super::{Registry, Tool};
+use super::controller;
+use crate::approval::{Approver, Denial, GateSettings, Unanswered};
+use crate::home::Home;
 use crate::json::{Kind, Mark, Value, Writer};
 use crate::limits;
 use crate::log::{debug, error, info, trace, warn};
 use crate::schema::{self, Invalid, Unknown};
+use crate::store::Store;
 use crate::text::{Measure, quote};
-
-/// Room that a reply needs after the result. A tool whose result is a list stops before it.
-pub(crate) const EPILOGUE: usize = 2 * limits::OUTCOME_TEXT + limits::TOOL_NAME + limits::TRANSACTION + 128;
+use crate::tool::{
+    Addressed, Answer, CUT, ControllerCall, EPILOGUE, ErrorType, Execution, Failed, Failure, Hints,
+    Implementation, LEFT_OUT, Name, Registry, Success, TooMany, Tool, ToolResult, Withdrawn, distinct,
+    normalise,
+};
 
 /// What an error about arguments leaves in its message for the required parameters, if they need it.
 const REQUIRED: usize = 256;
 
-/// Runs the implementations of tools.
+/// Runs the handlers of tools.
 #[allow(async_fn_in_trait, reason = "the hub runs in one task: its futures need not be Send")]
 pub trait Handlers {
     /// Runs the handler `name`: it reads the arguments, an object that fits the tool's schema, and writes one value as
     /// the result. `None` if there is no such handler.
     ///
     /// Dropping the future cancels the call; a handler says in its own documentation what that leaves behind.
-    async fn run(
-        &self,
-        name: &str,
-        arguments: Value<'_>,
-        result: &mut Writer<'_>,
-    ) -> Option<Result<Success, Failure>>;
-
-    /// The settings that decide about a call.
-    type GateSettings;
-
-    /// What a call to the controller does, as far as the hub can tell.
-    type Assessment;
-
-    /// A call to the controller that may be made.
-    type Admitted;
-
-    /// Why a call is not made.
-    type Denial;
-
-    /// Why a call has no answer.
-    type Unanswered;
-
-    /// Reads the settings that decide about a call.
-    async fn gate_settings(&self) -> Self::GateSettings;
-
-    /// Finds out what a call does. The second value is an argument that has to be replaced before the call is
-    /// [admitted](Self::admit). Nothing has been sent if it fails.
-    async fn assess(
-        &self,
-        settings: &Self::GateSettings,
-        call: &ControllerCall<'_>,
-    ) -> Result<(Self::Assessment, Option<Addressed>), Self::Denial>;
-
-    /// Decides whether an assessed call may be made, which may take until a person has approved it. Nothing has been sent if
-    /// it may not, or if the future is dropped.
-    async fn admit(
-        &self,
-        settings: &Self::GateSettings,
-        call: &ControllerCall<'_>,
-        assessment: &Self::Assessment,
-    ) -> Result<Self::Admitted, Self::Denial>;
-
-    /// The same for a call of one of the hub's own tools that may destroy something.
-    async fn admit_builtin(
-        &self,
-        settings: &Self::GateSettings,
-        call: &ControllerCall<'_>,
-    ) -> Result<(), Self::Denial>;
-
-    /// The failure of a call that is not made.
-    fn denied(&self, call: &ControllerCall<'_>, why: Self::Denial) -> Failure;
-
-    /// Makes an admitted call: `compose` writes its parameters, an object with `name` and `arguments`, or withdraws the call;
-    /// `read` reads the answer.
-    ///
-    /// Ends by itself. The request is sent at most once, within [`limits::TOOL_TIMEOUT`], and [`unanswered`](Self::unanswered)
-    /// says whether it was. Dropping the future cancels the call; the controller may have done it.
-    async fn call(
-        &self,
-        admitted: Self::Admitted,
-        compose: impl FnOnce(&mut Writer<'_>) -> Result<(), Withdrawn>,
-        read: impl FnOnce(Answer<'_>) -> Result<Success, Failed>,
-    ) -> Result<Result<Success, Failed>, Self::Unanswered>;
-
-    /// The failure of a call that has no answer.
-    fn unanswered(&self, name: &str, why: Self::Unanswered) -> Failure;
-
-    /// How long people have taken so far to decide about the call that these handlers run. It does not count as
-    /// execution time.
-    fn decision_time(&self) -> Duration {
-        Duration::MIN
-    }
-}
-
-/// For the model.
-const ASK_FIRST: &str = "Nothing was done. Ask the person before you try again.";
-
-/// Why a call is not sent after all: something changed while it waited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Withdrawn {
-    /// The tool is gone.
-    Gone,
-    /// The tool is defined in another way now.
-    Redefined,
-    /// The device that the call names is another one now.
-    Changed,
-}
-
-impl Withdrawn {
-    /// The failure of the call.
-    pub fn failure(self, name: &str) -> Failure {
-        match self {
-            Self::Gone => Failure::new(ErrorType::NotFound, format_args!("Tool '{name}' not found")),
-            Self::Redefined => Failure::new(
-                ErrorType::Unavailable,
-                format_args!("The controller changed its tools while '{name}' waited; nothing was sent"),
-            )
-            .instructing(ASK_FIRST),
-            Self::Changed => Failure::new(
-                ErrorType::Unavailable,
-                format_args!("The device changed while '{name}' waited; nothing was sent"),
-            )
-            .instructing(ASK_FIRST),
-        }
-    }
-}
-
-/// An argument that names a device, with the value by which the controller knows that device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Addressed {
-    /// The argument.
-    pub argument: heapless::String<{ limits::ARGUMENT_NAME }>,
-    /// Its value.
-    pub value: heapless::String<{ limits::DEVICE_NAME }>,
-    /// Whether the value is a number.
-    pub is_number: bool,
-}
-
-impl Addressed {
-    /// Whether arguments have this value already.
-    pub fn is_in(&self, arguments: Value<'_>) -> bool {
-        // Of several with one name the last one counts, at the controller as well.
-        let given = arguments.members().filter(|(name, _)| *name == *self.argument).last();
-        given.is_some_and(|(_, given)| self.is(given))
-    }
-
-    /// Whether a value is this one.
-    pub fn is(&self, value: Value<'_>) -> bool {
-        match value.as_text() {
-            Some(text) => !self.is_number && text == *self.value,
-            None => self.is_number && value.text() == self.value,
-        }
-    }
-
-    pub(super) fn write(&self, out: &mut Writer<'_>) {
-        match Value::parse(self.value.as_bytes()) {
-            Ok(number) if self.is_number => out.value(number),
-            _ => out.value(self.value.as_str()),
-        }
-    }
-}
-
-/// A call failed. The reply and the log tell why: a [`Failure`] is large, and is not carried through the stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failed {
-    /// Whether it may have been done all the same.
-    pub is_unknown: bool,
-}
-
-impl Failed {
-    /// Writes the failure of the call of `name` into the reply, in place of what came after `before`, and logs it.
-    #[inline(never)]
-    pub(super) fn write(failure: &Failure, name: &str, before: Mark, reply: &mut Writer<'_>) -> Self {
-        reply.rewind(before);
-        failure.write(reply);
-        error!("Tool {} failed: {}", name, failure.error.as_str());
-        Self { is_unknown: failure.is_unknown }
-    }
-
-    /// The same for arguments that do not match the `schema`. Writes straight into the reply, because a [`Failure`] has
-    /// no room for long lists of allowed values and required parameters.
-    #[inline(never)]
-    fn write_invalid(
-        invalid: &Invalid<'_>,
-        schema: Value<'_>,
-        name: &str,
-        before: Mark,
-        reply: &mut Writer<'_>,
-    ) -> Self {
-        reply.rewind(before);
-        let room = (reply.room().saturating_sub(EPILOGUE) / 2).min(limits::INVALID);
-        let write = |member: &str, words: &dyn fmt::Display, reply: &mut Writer<'_>| {
-            reply.key(member);
-            reply.string(|out| Measure::Escaped.write_marked(words, room, "…", out));
-        };
-        let error = format_args!("Invalid parameters: {invalid}");
-        reply.field("success", false);
-        let before = reply.mark();
-        write("error", &error, reply);
-        let words = reply.since(before).trim_start_matches(",\"error\":\"").trim_end_matches('"');
-        error!("Tool {} failed: {}", name, words);
-        reply.field("error_type", ErrorType::InvalidParameters.as_str());
-        match schema.get("required").filter(|required| required.items().next().is_some()) {
-            Some(required) => {
-                // A long error leaves room for the required parameters, and they for it.
-                let list = List(required);
-                let required = format_args!(". Required: {list}");
-                let length = Measure::Escaped.length(&required);
-                let room_for_error = room.saturating_sub(length.min(REQUIRED));
-                reply.key("message");
-                reply.string(|out| {
-                    Measure::Escaped.write_marked(&error, room_for_error, "…", out)?;
-                    let used = Measure::Escaped.length(&error).min(room_for_error);
-                    Measure::Escaped.write_marked(&required, room.saturating_sub(used), "…", out)
-                });
-            }
-            None => write("message", &error, reply),
-        }
-        Self { is_unknown: false }
-    }
-}
-
-/// A call to the controller that is about to be made.
-#[derive(Clone, Copy, Debug)]
-pub struct ControllerCall<'a> {
-    /// The controller's own name of the tool.
-    pub tool: &'a str,
-    /// Its effects.
-    pub hints: Hints,
-    /// The arguments, which suit the tool.
-    pub arguments: Value<'a>,
-}
-
-/// An executed call, for the topic `event/tool`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Execution {
-    /// The tool, as it was called.
-    pub name: Name,
-    /// Whether it succeeded.
-    pub success: bool,
-    /// The execution time, including checks but not the time in which a person decides.
-    pub milliseconds: u64,
-}
-
-impl Execution {
-    /// Whether it took too long.
-    pub const fn is_slow(&self) -> bool {
-        self.milliseconds > limits::TOOL_SLOW.as_millis()
-    }
+    async fn run(&self, name: &str, arguments: Value<'_>, result: &mut Writer<'_>) -> Option<ToolResult>;
 }
 
 /// Calls the tool `name` with `arguments`, where `null` means none, and writes the members of the result object into
@@ -268,13 +41,16 @@ impl Execution {
 ///
 /// Always ends. Its time is limited by [`limits::TOOL_TIMEOUT`] for the tool, by the settings for a person who has to
 /// approve, and by [`limits::READ_BACK`] for a device whose state is unconfirmed. Dropping the future cancels the call.
-pub async fn execute<H: Handlers>(
-    registry: &Registry,
-    handlers: &H,
+///
+/// `approver` decides about calls to the controller and about destructive tools of the hub's own.
+pub async fn execute<F: MultiwriteNorFlash>(
+    handlers: &impl Handlers,
+    approver: &Approver<'_, Store<'_, F>>,
     name: &Name,
     arguments: Value<'_>,
     reply: &mut Writer<'_>,
 ) -> Execution {
+    let registry = approver.registry;
     let before = reply.mark();
     let arguments = if arguments.kind() == Kind::Null { Value::EMPTY_OBJECT } else { arguments };
     let start = Instant::now();
@@ -282,7 +58,7 @@ pub async fn execute<H: Handlers>(
     let mut outcome = match registry.look(name, |tool| (tool.implementation, tool.hints)) {
         Some((implementation, hints)) if arguments.kind() == Kind::Object => {
             trace!("Tool called: {}", name.as_str());
-            call.run(implementation, hints, handlers).await
+            call.run(implementation, hints, handlers, approver).await
         }
         Some(_) => Err(call.fail_no_object()),
         None => Err(call.fail_unknown()),
@@ -291,7 +67,7 @@ pub async fn execute<H: Handlers>(
         outcome = outcome.and_then(|success| call.cut_result(success));
     }
     let Call { reply, .. } = call;
-    let worked_since = start + handlers.decision_time();
+    let worked_since = start + approver.decision_time.map_or(Duration::MIN, Cell::get);
     let milliseconds = Instant::now().saturating_duration_since(worked_since).as_millis();
     let [arguments, more] = quote(arguments.text());
     match &outcome {
@@ -329,18 +105,19 @@ struct Call<'a, 'b> {
 }
 
 impl Call<'_, '_> {
-    async fn run<H: Handlers>(
+    async fn run<F: MultiwriteNorFlash>(
         &mut self,
         implementation: Implementation,
         hints: Hints,
-        handlers: &H,
+        handlers: &impl Handlers,
+        approver: &Approver<'_, Store<'_, F>>,
     ) -> Result<Success, Failed> {
         let name = self.name;
         let handler = match implementation {
             Implementation::Mcp => {
-                let settings = handlers.gate_settings().await;
+                let settings = approver.settings().await;
                 // Behind a pointer, for a stack frame of its own.
-                let call: Pin<&mut dyn Future<Output = _>> = pin!(self.controller(&settings, handlers));
+                let call: Pin<&mut dyn Future<Output = _>> = pin!(self.controller(&settings, approver));
                 return call.await;
             }
             Implementation::Mock(response) => {
@@ -353,9 +130,9 @@ impl Call<'_, '_> {
         };
         self.check()?;
         if hints.destructive == Some(true) {
-            let settings = handlers.gate_settings().await;
+            let settings = approver.settings().await;
             let judging: Pin<&mut dyn Future<Output = _>> =
-                pin!(self.admit_builtin(&settings, hints, handlers));
+                pin!(self.admit_builtin(&settings, hints, approver));
             judging.await?;
         }
         self.reply.field("success", true);
@@ -466,7 +243,7 @@ impl Call<'_, '_> {
         let Self { registry, name, arguments, before, .. } = *self;
         let checked = registry.look(name, |tool| match schema_of(tool) {
             Ok(schema) => fits(tool, schema, arguments)
-                .map_err(|invalid| Failed::write_invalid(&invalid, schema, name, before, self.reply)),
+                .map_err(|invalid| write_invalid(&invalid, schema, name, before, self.reply)),
             Err(failure) => Err(Failed::write(&failure, name, before, self.reply)),
         });
         checked.unwrap_or_else(|| Err(self.fail(&Withdrawn::Gone.failure(name))))
@@ -494,30 +271,28 @@ impl Call<'_, '_> {
             match fits(tool, schema, written(reply, before)) {
                 // A registered name always fits.
                 Ok(()) => Ok((Name::try_from(tool.name).unwrap_or_default(), tool.hints)),
-                Err(invalid) => Err(Failed::write_invalid(&invalid, schema, name, before, reply)),
+                Err(invalid) => Err(write_invalid(&invalid, schema, name, before, reply)),
             }
         });
         translated.unwrap_or_else(|| Err(self.fail(&Withdrawn::Gone.failure(name))))
     }
 
     /// Has a call of one of the hub's own tools admitted that may destroy something.
-    async fn admit_builtin<H: Handlers>(
+    async fn admit_builtin<F: MultiwriteNorFlash>(
         &mut self,
-        settings: &H::GateSettings,
+        settings: &GateSettings,
         hints: Hints,
-        handlers: &H,
+        approver: &Approver<'_, Store<'_, F>>,
     ) -> Result<(), Failed> {
         let call = ControllerCall { tool: self.name, hints, arguments: self.arguments };
-        handlers.admit_builtin(settings, &call).await.map_err(|why| {
-            let failure = handlers.denied(&call, why);
-            self.fail(&failure)
-        })
+        let admitted = approver.admit_builtin(settings, &call).await;
+        admitted.map_err(|why| self.fail(&why.explain(approver.home, &call)))
     }
 
-    async fn controller<H: Handlers>(
+    async fn controller<F: MultiwriteNorFlash>(
         &mut self,
-        settings: &H::GateSettings,
-        handlers: &H,
+        settings: &GateSettings,
+        approver: &Approver<'_, Store<'_, F>>,
     ) -> Result<Success, Failed> {
         let start = self.start;
         let definitions = self.registry.version();
@@ -527,7 +302,7 @@ impl Call<'_, '_> {
         let assessment = {
             let assessed = {
                 let call = ControllerCall { tool: &tool, hints, arguments: written(self.reply, before) };
-                let assessing: Pin<&mut dyn Future<Output = _>> = pin!(handlers.assess(settings, &call));
+                let assessing: Pin<&mut dyn Future<Output = _>> = pin!(approver.assess(settings, &call));
                 assessing.await
             };
             match assessed {
@@ -537,18 +312,18 @@ impl Call<'_, '_> {
                     }
                     assessment
                 }
-                Err(why) => return Err(self.fail_denied(handlers, &tool, hints, why)),
+                Err(why) => return Err(self.fail_denied(approver.home, &tool, hints, why)),
             }
         };
         let admitted = {
             let call = ControllerCall { tool: &tool, hints, arguments: written(self.reply, before) };
             let admitting: Pin<&mut dyn Future<Output = _>> =
-                pin!(handlers.admit(settings, &call, &assessment));
+                pin!(approver.admit(settings, &call, &assessment));
             admitting.await
         };
         let admitted = match admitted {
             Ok(admitted) => admitted,
-            Err(why) => return Err(self.fail_denied(handlers, &tool, hints, why)),
+            Err(why) => return Err(self.fail_denied(approver.home, &tool, hints, why)),
         };
         let reply = Cell::new(Some(&mut *self.reply));
         let compose = |params: &mut Writer<'_>| {
@@ -573,29 +348,71 @@ impl Call<'_, '_> {
             Some(reply) => answer.write(name, before, reply),
             None => Err(Failed { is_unknown: true }),
         };
-        match handlers.call(admitted, compose, read).await {
+        match admitted.call(approver.port, compose, read).await {
             Ok(outcome) => {
                 if outcome.is_ok() {
                     trace!("Tool {} completed successfully", name.as_str());
                 }
                 outcome
             }
-            Err(why) => Err(self.fail_unanswered(handlers, why)),
+            Err(why) => Err(self.fail_unanswered(approver.home, why)),
         }
     }
 
     #[inline(never)]
-    fn fail_denied<H: Handlers>(&mut self, handlers: &H, tool: &str, hints: Hints, why: H::Denial) -> Failed {
+    fn fail_denied(&mut self, home: &Home, tool: &str, hints: Hints, why: Denial) -> Failed {
         let call = ControllerCall { tool, hints, arguments: written(self.reply, self.before) };
-        let failure = handlers.denied(&call, why);
+        let failure = why.explain(home, &call);
         self.fail(&failure)
     }
 
     #[inline(never)]
-    fn fail_unanswered<H: Handlers>(&mut self, handlers: &H, why: H::Unanswered) -> Failed {
-        let failure = handlers.unanswered(self.name, why);
+    fn fail_unanswered(&mut self, home: &Home, why: Unanswered) -> Failed {
+        let failure = controller::explain_unanswered(home, self.name, why);
         self.fail(&failure)
     }
+}
+
+/// Writes and logs the failure of a call whose arguments do not match the `schema`. Writes straight into the reply, because a [`Failure`] has
+/// no room for long lists of allowed values and required parameters.
+#[inline(never)]
+fn write_invalid(
+    invalid: &Invalid<'_>,
+    schema: Value<'_>,
+    name: &str,
+    before: Mark,
+    reply: &mut Writer<'_>,
+) -> Failed {
+    reply.rewind(before);
+    let room = (reply.room().saturating_sub(EPILOGUE) / 2).min(limits::INVALID);
+    let write = |member: &str, words: &dyn fmt::Display, reply: &mut Writer<'_>| {
+        reply.key(member);
+        reply.string(|out| Measure::Escaped.write_marked(words, room, "…", out));
+    };
+    let error = format_args!("Invalid parameters: {invalid}");
+    reply.field("success", false);
+    let before = reply.mark();
+    write("error", &error, reply);
+    let words = reply.since(before).trim_start_matches(",\"error\":\"").trim_end_matches('"');
+    error!("Tool {} failed: {}", name, words);
+    reply.field("error_type", ErrorType::InvalidParameters.as_str());
+    match schema.get("required").filter(|required| required.items().next().is_some()) {
+        Some(required) => {
+            // A long error leaves room for the required parameters, and they for it.
+            let list = List(required);
+            let required = format_args!(". Required: {list}");
+            let length = Measure::Escaped.length(&required);
+            let room_for_error = room.saturating_sub(length.min(REQUIRED));
+            reply.key("message");
+            reply.string(|out| {
+                Measure::Escaped.write_marked(&error, room_for_error, "…", out)?;
+                let used = Measure::Escaped.length(&error).min(room_for_error);
+                Measure::Escaped.write_marked(&required, room.saturating_sub(used), "…", out)
+            });
+        }
+        None => write("message", &error, reply),
+    }
+    Failed { is_unknown: false }
 }
 
 /// The arguments that were written into the reply.
