@@ -153,19 +153,71 @@ fn a_line_of_the_log_leaves_what_is_being_typed_alone() {
     terminal.types("\"whole\"}\r");
     terminal.shows(r#"{"echo":{"text":"whole"}}"#, 1);
     terminal.prompts(2);
-    // Ctrl-C.
+    terminal.types("quit\r");
+    assert_eq!(terminal.ends(), Some(0));
+}
+
+#[test]
+fn ctrl_c_discards_the_line_and_a_second_one_quits() {
+    let mut terminal = Terminal::start(&["--llm", "none"]);
+    terminal.types("unplug");
+    terminal.shows("unplug", 1);
+    terminal.types("\x03");
+    terminal.shows("press Ctrl-C again or type quit", 1);
+    terminal.types("echo {\"n\":1}\r");
+    terminal.shows(r#"{"echo":{"n":1}}"#, 1);
+    terminal.prompts(3);
+    // Not the second in a row.
+    terminal.types("\x03");
+    terminal.shows("press Ctrl-C again or type quit", 2);
     terminal.types("\x03");
     assert_eq!(terminal.ends(), Some(0));
 }
 
 #[test]
+fn ctrl_c_cancels_what_the_hub_is_working_on() {
+    // This model never answers.
+    let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", server.local_addr().expect("an address"));
+    let mut terminal = Terminal::start(&["--llm", "ollama:silent", "--llm-url", &url]);
+    terminal.types("hello\r");
+    terminal.shows("waiting for the model", 1);
+    let id = terminal.child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
+    terminal.shows("Cancelled.", 1);
+    terminal.prompts(2);
+    terminal.types("quit\r");
+    assert_eq!(terminal.ends(), Some(0));
+}
+
+#[test]
+fn devices_are_listed_and_a_wall_switch_is_pressed() {
+    let mut terminal = Terminal::start(&[]);
+    terminal.types("status\r");
+    terminal.prompts(2);
+    terminal.types("devices\r");
+    terminal.shows("Hall Light (Hall): ", 1);
+    terminal.types("press hall light\r");
+    terminal.shows("Hall Light is now ", 1);
+    terminal.types("press nothing\r");
+    terminal.shows("Press what?", 1);
+    terminal.types("quit\r");
+    assert_eq!(terminal.ends(), Some(0));
+}
+
+#[test]
 fn a_signal_ends_it_and_leaves_the_terminal_as_it_was() {
-    for signal in ["-INT", "-TERM"] {
+    for (signal, times) in [("-INT", 2), ("-TERM", 1)] {
         let mut terminal = Terminal::start(&[]);
         terminal.types("half a li");
         terminal.shows("half a li", 1);
-        let killed = Command::new("kill").args([signal, &terminal.child.id().to_string()]).status();
-        assert!(killed.expect("kill").success());
+        for time in 1..=times {
+            let killed = Command::new("kill").args([signal, &terminal.child.id().to_string()]).status();
+            assert!(killed.expect("kill").success());
+            if time < times {
+                terminal.shows("press Ctrl-C again", 1);
+            }
+        }
         assert_eq!(terminal.ends(), Some(0), "{signal}");
     }
 }

@@ -55,7 +55,7 @@ impl FromStr for Llm {
             _ => text
                 .split_once(':')
                 .and_then(model)
-                .ok_or_else(|| "it is demo, none, anthropic:MODEL, openai:MODEL or ollama:MODEL".into()),
+                .ok_or_else(|| "must be demo, none, anthropic:MODEL, openai:MODEL or ollama:MODEL".into()),
         }
     }
 }
