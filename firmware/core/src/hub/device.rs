@@ -9,9 +9,8 @@ use heapless::String;
 
 use super::Parts;
 use super::events::Event;
-use crate::home::{
-    DeclaredAction, Device, DeviceId, Found, Home, Knowledge, Resolved, Unread, find_unkept, read_actions,
-};
+use crate::approval::guarded_namesake;
+use crate::home::{DeclaredAction, DeviceId, Found, Home, Knowledge, Unread, find_unkept, read_actions};
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::limits;
 use crate::mqtt::copy;
@@ -135,7 +134,7 @@ pub(super) async fn set<P: Platform, F: MultiwriteNorFlash>(
     };
     for call in [Some(first), second].into_iter().flatten() {
         if let Some((tool, arguments)) = call.read(scratch)
-            && let Some(names) = taken_for_guarded(home, &id, &tool, arguments)
+            && let Some(names) = guarded_namesake(home, &id, &tool, arguments)
         {
             return Err(Refusal::SeveralDevices(names));
         }
@@ -184,25 +183,6 @@ pub(super) async fn set<P: Platform, F: MultiwriteNorFlash>(
     }
     writer.close(opened);
     writer.finish().map_err(|Overflow| Refusal::Unanswerable)
-}
-
-/// The names of an unkept device and of a lock, garage door or siren with the same address, which would act in its
-/// place. `None` if there is no such device.
-#[inline(never)]
-fn taken_for_guarded(
-    home: &Home,
-    id: &DeviceId,
-    tool: &str,
-    arguments: Value<'_>,
-) -> Option<String<{ limits::CANDIDATES }>> {
-    if home.with(id, |_| ()).is_some() {
-        return None;
-    }
-    let Resolved::One { device: other, .. } = home.resolve(tool, arguments) else { return None };
-    let names = |other: &Device<'_>| {
-        other.kind.is_guarded().then(|| clip(&format_args!("{0} ({id}), {0} ({1})", other.name, other.id)))
-    };
-    home.with(&other, names).flatten()
 }
 
 /// No device is called so. Names the nearest ones.

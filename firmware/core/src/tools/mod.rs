@@ -1,6 +1,5 @@
 //! The hub's own tools, one file each, and the list of them. `README.md` in this folder is the template for a new one.
 
-mod controller;
 mod flags;
 
 use core::cell::Cell;
@@ -206,7 +205,7 @@ macro_rules! declare {
             }
 
             fn unanswered(&self, name: &str, why: Unanswered) -> Failure {
-                controller::explain_unanswered(self.home, name, why)
+                why.failure(self.home, name)
             }
 
             fn decision_time(&self) -> Duration {

@@ -5,8 +5,8 @@ use core::pin::{Pin, pin};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-use super::{Toolbox, controller};
-use crate::approval::{Admitted, Denial, GateSettings, Unanswered};
+use super::Toolbox;
+use crate::approval::{Denial, GateSettings, Unanswered};
 use crate::home::{ChangeId, DISTINCT_NAME, DeclaredAction, DeviceId, NotUndone, Step, read_actions, read_back};
 use crate::json::{Mark, Value, Writer};
 use crate::limits;
@@ -145,7 +145,7 @@ impl Stuck {
                 failure.saying(format_args!("Sorry, that did not work: {words}"))
             }
             Self::Unknown(words) => Failure::unknown_outcome(&words),
-            Self::Unanswered(why) => controller::explain_unanswered(toolbox.home, TOOL.name, why),
+            Self::Unanswered(why) => why.failure(toolbox.home, TOOL.name),
         }
     }
 }
@@ -153,24 +153,6 @@ impl Stuck {
 /// The arguments that were written where the result will be.
 fn written<'a>(result: &'a Writer<'_>, before: Mark) -> Value<'a> {
     Value::parse(result.since(before).as_bytes()).unwrap_or(Value::EMPTY_OBJECT)
-}
-
-/// Has a step approved if need be.
-async fn admit<'a, P: Platform, F: MultiwriteNorFlash>(
-    toolbox: &Toolbox<'a, P, Store<'_, F>>,
-    settings: &GateSettings,
-    call: &ControllerCall<'_>,
-) -> Result<Admitted<'a>, Denial> {
-    let approver = toolbox.approver();
-    let (assessment, is_replaced) = {
-        let (assessment, replaced) = approver.assess(settings, call).await?;
-        (assessment, replaced.is_some())
-    };
-    // The arguments are the device's own. If they do not name it any more, it has changed.
-    if is_replaced {
-        return Err(Denial::Changed);
-    }
-    approver.admit(settings, call, &assessment).await
 }
 
 /// Does one step. It is a call like any other: judged, and sent once. Its arguments are in `result` until it is done.
@@ -197,7 +179,8 @@ async fn perform<P: Platform, F: MultiwriteNorFlash>(
     let tool: Name = found.await.ok().flatten().ok_or(Stuck::Unread)?;
     let admitted = {
         let call = ControllerCall { tool: &tool, hints: Hints::NONE, arguments: written(result, before) };
-        let admitting: Pin<&mut dyn Future<Output = _>> = pin!(admit(toolbox, settings, &call));
+        let approver = toolbox.approver();
+        let admitting: Pin<&mut dyn Future<Output = _>> = pin!(approver.admit_exactly(settings, &call));
         admitting.await
     };
     let admitted = match admitted {
