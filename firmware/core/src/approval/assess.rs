@@ -11,7 +11,7 @@ use super::risk::{Risk, Risks, VerbForm};
 use crate::home::{DeclaredAction, Device, DeviceId, Home, Resolved};
 use crate::json::{Text, Value};
 use crate::limits;
-use crate::text::{Measure, one_line};
+use crate::text::{Measure, one_line, shorten};
 use crate::tool::{Addressed, ControllerCall, Hints};
 
 /// What a call does, as far as the hub can tell.
@@ -164,6 +164,25 @@ fn compare(
         found = Some((risks.and(risk), how));
     }
     found
+}
+
+/// The names of an unkept device and of a lock, garage door or siren with the same address, which would act in its
+/// place. `None` if there is no such device.
+#[inline(never)]
+pub(crate) fn guarded_namesake(
+    home: &Home,
+    id: &DeviceId,
+    tool: &str,
+    arguments: Value<'_>,
+) -> Option<heapless::String<{ limits::CANDIDATES }>> {
+    if home.with(id, |_| ()).is_some() {
+        return None;
+    }
+    let Resolved::One { device: other, .. } = home.resolve(tool, arguments) else { return None };
+    let names = |other: &Device<'_>| {
+        other.kind.is_guarded().then(|| shorten(&format_args!("{0} ({id}), {0} ({1})", other.name, other.id)))
+    };
+    home.with(&other, names).flatten()
 }
 
 /// Whether a call is this action: the same tool and arguments, and no others than the action's value. The argument that is going

@@ -1,11 +1,10 @@
 //! An admitted call to the controller: sent once, recorded for `undo`, and followed by a look at the device if no answer comes.
 
-use super::Assessment;
+use super::{Assessment, Unanswered};
 use crate::home::{ChangeId, DeviceId, Home, read_back};
 use crate::json::Writer;
-use crate::link::{CallError, Method, Port};
-use crate::text::clip;
-use crate::tool::{Answer, Failed, Failure, Success, Withdrawn};
+use crate::link::{Method, Port};
+use crate::tool::{Answer, Failed, Success, Withdrawn};
 
 /// An admitted call. Dropped before it has ended, it counts as done: its outcome is unknown.
 pub struct Admitted<'a> {
@@ -73,28 +72,5 @@ impl<'a> Admitted<'a> {
 impl Drop for Admitted<'_> {
     fn drop(&mut self) {
         self.end(true);
-    }
-}
-
-/// A call that has no answer.
-pub struct Unanswered {
-    /// Why.
-    pub error: CallError<Withdrawn>,
-    /// The device that was read again; empty if none was.
-    now: DeviceId,
-}
-
-impl Unanswered {
-    /// Adds the state of the device to the failure, if it was read again.
-    #[must_use]
-    pub fn explain(&self, home: &Home, mut failure: Failure) -> Failure {
-        home.with_distinct(&self.now, |device| {
-            let but = if device.is_available { "but" } else { "and" };
-            failure.message = Some(clip(&format_args!("The controller did not answer, {but} {device}.")));
-            failure.instruction = Some(
-                "Do not repeat the call. The message has the current state of the device; tell the person.",
-            );
-        });
-        failure
     }
 }

@@ -18,6 +18,7 @@ mod gate_settings;
 mod pending;
 mod pin;
 mod risk;
+mod unanswered;
 
 #[cfg(test)]
 mod tests;
@@ -33,8 +34,9 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 pub(crate) use self::answer::{guess, is_answer, is_no};
 pub use self::answer::{has_pin_digits, is_only_a_pin};
 pub use self::assess::Assessment;
+pub(crate) use self::assess::guarded_namesake;
 use self::assess::{Summary, Unresolved, compare_action};
-pub use self::call::{Admitted, Unanswered};
+pub use self::call::Admitted;
 pub use self::denial::Denial;
 pub use self::gate_settings::GateSettings;
 pub use self::pending::{Approvals, Asked, Reminder, Request, TooManyWait, Verdict, Waiting};
@@ -42,6 +44,7 @@ pub(crate) use self::pin::forget_wrong_pins;
 pub use self::pin::{InWords, LastGuess, PinDigits, PinOutcome};
 use self::risk::VerbForm;
 pub use self::risk::{Risk, Risks};
+pub use self::unanswered::Unanswered;
 use crate::config::Config;
 use crate::home::{
     Device, DeviceId, Home, Knowledge, NotAddressed, Unkept, address_unkept, is_address_unique, read_actions,
@@ -259,7 +262,23 @@ impl<'a, F: MultiwriteNorFlash> Approver<'a, Store<'_, F>> {
         Ok(Admitted::new(self.home, assessment))
     }
 
-    /// The same for a destructive tool of the hub's own.
+    /// Assesses and admits a call that has the device's own arguments. If these do not name the device any more, it has changed.
+    pub async fn admit_exactly(
+        &self,
+        settings: &GateSettings,
+        call: &ControllerCall<'_>,
+    ) -> Result<Admitted<'a>, Denial> {
+        let (assessment, is_replaced) = {
+            let (assessment, replaced) = self.assess(settings, call).await?;
+            (assessment, replaced.is_some())
+        };
+        if is_replaced {
+            return Err(Denial::Changed);
+        }
+        self.admit(settings, call, &assessment).await
+    }
+
+    /// Decides whether a destructive tool of the hub's own may run, and asks a person if need be.
     pub async fn admit_builtin(
         &self,
         settings: &GateSettings,

@@ -8,10 +8,9 @@ use embassy_time::Duration;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
+use crate::approval::guarded_namesake;
 use crate::context::{Event, HubContext};
-use crate::home::{
-    DeclaredAction, Device, DeviceId, Found, Home, Knowledge, Resolved, Unread, find_unkept, read_actions,
-};
+use crate::home::{DeclaredAction, DeviceId, Found, Home, Knowledge, Unread, find_unkept, read_actions};
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::limits;
 use crate::mqtt::copy;
@@ -132,7 +131,7 @@ pub(super) async fn set<F: MultiwriteNorFlash>(
     };
     for call in [Some(first), second].into_iter().flatten() {
         if let Some((tool, arguments)) = call.read(scratch)
-            && let Some(names) = taken_for_guarded(home, &id, &tool, arguments)
+            && let Some(names) = guarded_namesake(home, &id, &tool, arguments)
         {
             return Err(Refusal::SeveralDevices(names));
         }
@@ -181,25 +180,6 @@ pub(super) async fn set<F: MultiwriteNorFlash>(
     }
     writer.close(opened);
     writer.finish().map_err(|Overflow| Refusal::Unanswerable)
-}
-
-/// The names of an unkept device and of a lock, garage door or siren with the same address, which would act in its
-/// place. `None` if there is no such device.
-#[inline(never)]
-fn taken_for_guarded(
-    home: &Home,
-    id: &DeviceId,
-    tool: &str,
-    arguments: Value<'_>,
-) -> Option<String<{ limits::CANDIDATES }>> {
-    if home.with(id, |_| ()).is_some() {
-        return None;
-    }
-    let Resolved::One { device: other, .. } = home.resolve(tool, arguments) else { return None };
-    let names = |other: &Device<'_>| {
-        other.kind.is_guarded().then(|| shorten(&format_args!("{0} ({id}), {0} ({1})", other.name, other.id)))
-    };
-    home.with(&other, names).flatten()
 }
 
 /// No device is called so. Names the nearest ones.

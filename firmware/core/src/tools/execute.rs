@@ -7,7 +7,6 @@ use core::pin::{Pin, pin};
 use embassy_time::{Duration, Instant, with_timeout};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use super::controller;
 use crate::approval::{Approver, Denial, GateSettings, Unanswered};
 use crate::home::Home;
 use crate::json::{Kind, Mark, Value, Writer};
@@ -368,7 +367,7 @@ impl Call<'_, '_> {
 
     #[inline(never)]
     fn fail_unanswered(&mut self, home: &Home, why: Unanswered) -> Failed {
-        let failure = controller::explain_unanswered(home, self.name, why);
+        let failure = why.failure(home, self.name);
         self.fail(&failure)
     }
 }

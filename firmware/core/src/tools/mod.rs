@@ -1,6 +1,5 @@
 //! The executor ([`execute`]), and the hub's own tools, one file each, with the list of them. `README.md` in this folder is the template for a new one.
 
-mod controller;
 mod execute;
 mod flags;
 

@@ -5,8 +5,8 @@ use core::pin::{Pin, pin};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-use super::{ToolCall, controller};
-use crate::approval::{Admitted, Denial, GateSettings, Unanswered};
+use super::ToolCall;
+use crate::approval::{Denial, GateSettings, Unanswered};
 use crate::home::{ChangeId, DISTINCT_NAME, DeclaredAction, DeviceId, NotUndone, Step, read_actions, read_back};
 use crate::json::{Mark, Value, Writer};
 use crate::limits;
@@ -142,7 +142,7 @@ impl Stuck {
                 failure.saying(format_args!("Sorry, that did not work: {words}"))
             }
             Self::Unknown(words) => Failure::unknown_outcome(&words),
-            Self::Unanswered(why) => controller::explain_unanswered(undo.hub.home, TOOL.name, why),
+            Self::Unanswered(why) => why.failure(undo.hub.home, TOOL.name),
         }
     }
 }
@@ -150,24 +150,6 @@ impl Stuck {
 /// The arguments that were written where the result will be.
 fn written<'a>(result: &'a Writer<'_>, before: Mark) -> Value<'a> {
     Value::parse(result.since(before).as_bytes()).unwrap_or(Value::EMPTY_OBJECT)
-}
-
-/// Has a step approved if need be.
-async fn admit<'a, F: MultiwriteNorFlash>(
-    undo: &ToolCall<'a, Store<'_, F>>,
-    settings: &GateSettings,
-    call: &ControllerCall<'_>,
-) -> Result<Admitted<'a>, Denial> {
-    let approver = undo.approver();
-    let (assessment, is_replaced) = {
-        let (assessment, replaced) = approver.assess(settings, call).await?;
-        (assessment, replaced.is_some())
-    };
-    // The arguments are the device's own. If they do not name it any more, it has changed.
-    if is_replaced {
-        return Err(Denial::Changed);
-    }
-    approver.admit(settings, call, &assessment).await
 }
 
 /// Does one step. It is a call like any other: judged, and sent once. Its arguments are in `result` until it is done.
@@ -194,7 +176,8 @@ async fn perform<F: MultiwriteNorFlash>(
     let tool: Name = found.await.ok().flatten().ok_or(Stuck::Unread)?;
     let admitted = {
         let call = ControllerCall { tool: &tool, hints: Hints::NONE, arguments: written(result, before) };
-        let admitting: Pin<&mut dyn Future<Output = _>> = pin!(admit(undo, settings, &call));
+        let approver = undo.approver();
+        let admitting: Pin<&mut dyn Future<Output = _>> = pin!(approver.admit_exactly(settings, &call));
         admitting.await
     };
     let admitted = match admitted {

@@ -1,15 +1,32 @@
-//! Failures of calls to the controller, in words.
+//! Calls to the controller that have no answer, in words.
 
-use crate::approval::Unanswered;
-use crate::home::Home;
+use crate::home::{DeviceId, Home};
 use crate::limits;
 use crate::link::CallError;
+use crate::text::clip;
 use crate::tool::{ErrorType, Failure, Withdrawn};
 
-/// The failure of a call of the tool `name` that has no answer, with the state of the device if it was read again.
-pub(super) fn explain_unanswered(home: &Home, name: &str, why: Unanswered) -> Failure {
-    let failure = explain(name, &why.error);
-    why.explain(home, failure)
+/// A call that has no answer.
+pub struct Unanswered {
+    /// Why.
+    pub error: CallError<Withdrawn>,
+    /// The device that was read again; empty if none was.
+    pub(super) now: DeviceId,
+}
+
+impl Unanswered {
+    /// The failure of a call of the tool `name`, with the state of the device if it was read again.
+    pub fn failure(&self, home: &Home, name: &str) -> Failure {
+        let mut failure = explain(name, &self.error);
+        home.with_distinct(&self.now, |device| {
+            let but = if device.is_available { "but" } else { "and" };
+            failure.message = Some(clip(&format_args!("The controller did not answer, {but} {device}.")));
+            failure.instruction = Some(
+                "Do not repeat the call. The message has the current state of the device; tell the person.",
+            );
+        });
+        failure
+    }
 }
 
 /// The failure of a call of the tool `name` that a caller sees.
