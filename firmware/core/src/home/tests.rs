@@ -54,6 +54,23 @@ pub(crate) fn call(tool: &str, arguments: Json) -> Json {
 }
 
 #[test]
+fn rows_of_kinds_are_consistent() {
+    for row in Kind::ALL.iter().map(|kind| kind.row()) {
+        let can = |name: &str| row.actions.iter().any(|action| action.name == name);
+        let risks: Vec<_> = row.actions.iter().filter_map(|action| action.risk).collect();
+        assert!(row.actions.len() <= u16::BITS as usize, "{}: an action has no bit", row.name);
+        assert_eq!(row.worst.is_some(), !risks.is_empty(), "{}", row.name);
+        assert!(row.worst.is_none_or(|worst| risks.contains(&worst)), "{}", row.name);
+        let settable = row.settable;
+        assert!(settable.switch.is_none_or(|switch| can(switch.on) && can(switch.off)), "{}", row.name);
+        let (zero, more) =
+            settable.number.map_or(("", ""), |number| number.ends.unwrap_or((number.name, number.name)));
+        assert!(settable.number.is_none() || can(zero) && can(more), "{}", row.name);
+        assert!(settable.word.is_none_or(can), "{}", row.name);
+    }
+}
+
+#[test]
 fn a_press_is_told_once_and_only_if_it_was_seen() {
     let button = |presses: u32| json!({ "id": "b", "kind": "button", "state": { "button": 2, "press": "double", "presses": presses } });
     let home = home_with(&[button(17)]);
