@@ -13,8 +13,8 @@ fn the_table_of_kinds_is_that_of_the_code() {
     let known = Kind::ALL.iter().map(|kind| kind.row()).filter(|row| !row.name.is_empty());
     let declared: Vec<_> = known
         .map(|row| {
-            let names = [row.name].into_iter().chain(row.class).collect();
-            [names, row.actions.iter().map(|action| action.name).collect()]
+            let names: Vec<_> = [row.name].into_iter().chain(row.class).collect();
+            [names, row.actions.iter().map(|(name, _)| *name).collect()]
         })
         .collect();
     assert_eq!(shown, declared, "docs/home.md has other lines than firmware/core/src/home/kinds.rs");

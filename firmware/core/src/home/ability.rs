@@ -5,7 +5,7 @@
 
 use core::fmt::{self, Display};
 
-use super::kinds::{Action, ActionValue, Kind};
+use super::kinds::Kind;
 use crate::json::Value;
 
 /// A thermostat mode that the hub knows by name.
@@ -61,25 +61,20 @@ impl Abilities {
     /// Reads the member `actions` of the resource of a device of this kind.
     pub(super) fn read(kind: Kind, actions: Value<'_>) -> Self {
         let mut this = Self::NONE;
-        let known = kind.row().actions;
+        let row = kind.row();
         for (name, declared) in actions.members() {
-            let is_it = |(_, action): &(usize, &Action)| name == *action.name;
-            let Some((at, action)) = known.iter().enumerate().find(is_it) else { continue };
+            let Some(at) = row.actions.iter().position(|(known, _)| name == **known) else { continue };
             this.actions |= 1 << at;
             let Some(value) = declared.get("value") else { continue };
-            match action.value {
-                ActionValue::None | ActionValue::Color => {}
-                ActionValue::Number => {
-                    let bound = |key| tenths(value.get(key)?.text());
-                    // As percent, if it does not say.
-                    this.bounds = (bound("minimum").unwrap_or(0), bound("maximum").unwrap_or(1000));
-                }
-                ActionValue::Mode => {
-                    let offered = value.get("enum").into_iter().flat_map(|list| list.items());
-                    for mode in offered.filter_map(|mode| mode.as_text()?.plain()) {
-                        let at = MODES.iter().position(|known| known.word == mode);
-                        this.modes |= at.map_or(0, |at| 1 << at);
-                    }
+            if row.number.is_some_and(|(number, _)| name == *number) {
+                let bound = |key| tenths(value.get(key)?.text());
+                // As percent, if it does not say.
+                this.bounds = (bound("minimum").unwrap_or(0), bound("maximum").unwrap_or(1000));
+            } else if name == *"mode" {
+                let offered = value.get("enum").into_iter().flat_map(|list| list.items());
+                for mode in offered.filter_map(|mode| mode.as_text()?.plain()) {
+                    let at = MODES.iter().position(|known| known.word == mode);
+                    this.modes |= at.map_or(0, |at| 1 << at);
                 }
             }
         }
@@ -95,7 +90,7 @@ impl Abilities {
 
     /// Whether a device of this kind can do this.
     pub(super) fn can(&self, kind: Kind, action: &str) -> bool {
-        let at = kind.row().actions.iter().position(|known| known.name == action);
+        let at = kind.row().actions.iter().position(|(known, _)| *known == action);
         at.is_some_and(|at| self.actions & 1 << at != 0)
     }
 

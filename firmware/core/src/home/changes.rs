@@ -4,7 +4,7 @@ use embassy_time::Instant;
 use heapless::String;
 
 use super::device::DeviceId;
-use super::kinds::{self, Kind, Settable};
+use super::kinds::{self, Kind, KindRow};
 use crate::json::{Value, Writer};
 use crate::limits;
 
@@ -25,11 +25,11 @@ pub(super) struct Stand {
 impl Stand {
     /// How a device of this kind stands, by its state.
     pub(super) fn of(kind: Kind, state: Value<'_>) -> Self {
-        let Settable { switch, number, word, .. } = kind.row().settable;
+        let KindRow { switch, number, word, .. } = kind.row();
         Self {
             kind,
-            is_on: switch.and_then(|switch| kinds::flag(state, switch.name)),
-            number: number.and_then(|number| state.get(number.name)?.as_f64()),
+            is_on: switch.and_then(|[name, ..]| kinds::flag(state, name)),
+            number: number.and_then(|(name, _)| state.get(name)?.as_f64()),
             word: word.and_then(|word| kinds::word(state, word)?.decode()).unwrap_or_default(),
             is_moving: kinds::flag(state, "moving") == Some(true),
         }
@@ -47,7 +47,7 @@ impl Stand {
 
     /// Whether it is the same as far as devices are exact, on its way or not.
     pub(super) fn is_like(&self, other: &Self) -> bool {
-        let tolerance = self.kind.row().settable.number.map_or(0.0, |number| number.tolerance);
+        let tolerance = self.kind.row().number.map_or(0.0, |(_, tolerance)| tolerance);
         let is_near = match (self.number, other.number) {
             (Some(one), Some(other)) => (one - other).abs() <= tolerance,
             (one, other) => one == other,
@@ -71,22 +71,22 @@ impl Stand {
 
     /// Whether the device does not show the number and the word of an earlier state, because it was off.
     fn hides_values_of(&self, before: &Self) -> bool {
-        self.kind.row().settable.is_hidden_when_off && before.is_on == Some(false)
+        self.kind.row().is_hidden_when_off && before.is_on == Some(false)
     }
 
     /// The first thing to do with a device that stands like `now` so that it stands like this. None if nothing is left to do.
     pub(super) fn restore(&self, now: &Self) -> Option<Step> {
-        let Settable { switch, number, word, is_hidden_when_off } = now.kind.row().settable;
+        let KindRow { switch, number, ends, word, is_hidden_when_off, .. } = *now.kind.row();
         let plain = |action| Step { action, value: StepValue::None };
         let switch = || {
-            let switch = switch.filter(|_| self.is_on != now.is_on)?;
-            Some(plain(if self.is_on == Some(false) { switch.off } else { switch.on }))
+            let [_, on, off] = switch.filter(|_| self.is_on != now.is_on)?;
+            Some(plain(if self.is_on == Some(false) { off } else { on }))
         };
         let number = || {
-            let (number, wanted) = (number?, self.number.filter(|_| self.number != now.number)?);
-            Some(match number.ends {
-                Some((zero, more)) => plain(if wanted > 0.0 { more } else { zero }),
-                None => Step { action: number.name, value: StepValue::Number(wanted) },
+            let ((action, _), wanted) = (number?, self.number.filter(|_| self.number != now.number)?);
+            Some(match ends {
+                Some([zero, more]) => plain(if wanted > 0.0 { more } else { zero }),
+                None => Step { action, value: StepValue::Number(wanted) },
             })
         };
         let word = || {
@@ -111,7 +111,7 @@ impl Stand {
             StepValue::Word(_) => {
                 self.word = target.word.clone();
                 // A colour may switch a lamp on.
-                if self.kind.row().settable.is_hidden_when_off {
+                if self.kind.row().is_hidden_when_off {
                     self.is_on = Some(true);
                 }
             }

@@ -176,7 +176,7 @@ impl Display for Device<'_> {
             return write!(f, "{} does not answer", self.name);
         }
         write!(f, "{} is ", self.name)?;
-        self.kind.write_words(self.state(), f)
+        (self.kind.row().words)(self.state(), f)
     }
 }
 

@@ -32,70 +32,28 @@ pub struct KindRow {
     pub name: &'static str,
     /// The `class` in the state of its devices, if another kind has the same name. That kind's row comes first.
     pub class: Option<&'static str>,
-    /// What its devices can do, as far as the hub knows the action by name.
-    pub actions: &'static [Action],
+    /// What its devices can do, as far as the hub knows the action by name, and what that puts at risk.
+    pub actions: &'static [(&'static str, Option<Risk>)],
     /// The most dangerous thing that its devices can do. A call that is none of their actions counts as this. Devices with
     /// such a risk are guarded.
     pub worst: Option<Risk>,
     /// Whether it stands for several devices.
-    is_several: bool,
-    /// What `undo` can set back.
-    pub(super) settable: Settable,
-    /// Whether `home_status` lists a device in this state, and as what.
-    notable: fn(Value<'_>) -> Option<Notable>,
-    /// Writes a state in words, after "is".
-    words: fn(Value<'_>, &mut Formatter<'_>) -> fmt::Result,
-}
-
-/// Something that a device can do.
-#[derive(Clone, Copy)]
-pub struct Action {
-    /// Its name in resources and requests.
-    pub name: &'static str,
-    /// The value that goes with it.
-    pub(super) value: ActionValue,
-    /// What it puts at risk.
-    pub(super) risk: Option<Risk>,
-}
-
-/// The value that goes with an action.
-#[derive(Clone, Copy)]
-pub(super) enum ActionValue {
-    None,
-    Number,
-    Color,
-    Mode,
-}
-
-/// The members of a state that `undo` can set back.
-#[derive(Clone, Copy)]
-pub(super) struct Settable {
-    /// One that is true or false, and the actions that make it so.
-    pub(super) switch: Option<Switch>,
-    /// One that is a number.
-    pub(super) number: Option<Number>,
-    /// One that is a word, set by the action of the same name.
+    pub(super) is_several: bool,
+    /// The member of the state that is true or false, and the actions that make it true and false. `undo` sets back this
+    /// one and the next two.
+    pub(super) switch: Option<[&'static str; 3]>,
+    /// The member that is a number, and by how much it may be off without having been changed.
+    pub(super) number: Option<(&'static str, f64)>,
+    /// The actions that make the number zero and more than that. Without them, the action of the same name sets it.
+    pub(super) ends: Option<[&'static str; 2]>,
+    /// The member that is a word, set by the action of the same name.
     pub(super) word: Option<&'static str>,
     /// Whether a device that is off does not show its number and word: it may keep them.
     pub(super) is_hidden_when_off: bool,
-}
-
-/// A member of a state that is true or false.
-#[derive(Clone, Copy)]
-pub(super) struct Switch {
-    pub(super) name: &'static str,
-    pub(super) on: &'static str,
-    pub(super) off: &'static str,
-}
-
-/// A member of a state that is a number.
-#[derive(Clone, Copy)]
-pub(super) struct Number {
-    pub(super) name: &'static str,
-    /// By how much it may be off without having been changed.
-    pub(super) tolerance: f64,
-    /// The actions that make it zero and more than that. Without them, the action of the same name sets it.
-    pub(super) ends: Option<(&'static str, &'static str)>,
+    /// Whether `home_status` lists a device in this state, and as what.
+    notable: fn(Value<'_>) -> Option<Notable>,
+    /// Writes a state in words, after "is".
+    pub(super) words: fn(Value<'_>, &mut Formatter<'_>) -> fmt::Result,
 }
 
 /// How a device can stand out.
@@ -140,8 +98,8 @@ kinds! {
     /// On or off.
     Switch: KindRow {
         name: "switch",
-        actions: &[action("on"), action("off")],
-        settable: Settable { switch: Some(ON), ..NOTHING },
+        actions: &[("on", None), ("off", None)],
+        switch: Some(["on", "on", "off"]),
         notable: |state| is(state, "on", "true").then_some(Notable::On),
         words: |state, f| write_either(flag(state, "on"), "on", "off", f),
         ..PLAIN
@@ -149,26 +107,22 @@ kinds! {
     /// On or off, with a level and perhaps a colour.
     Light: KindRow {
         name: "light",
-        actions: &[action("on"), action("off"), number("level"), with("color", ActionValue::Color)],
-        settable: Settable {
-            switch: Some(ON),
-            number: Some(Number { name: "level", tolerance: limits::LEVEL_TOLERANCE, ends: None }),
-            word: Some("color"),
-            is_hidden_when_off: true,
-        },
-        notable: |state| is(state, "on", "true").then_some(Notable::On),
+        actions: &[("on", None), ("off", None), ("level", None), ("color", None)],
+        number: Some(("level", limits::LEVEL_TOLERANCE)),
+        word: Some("color"),
+        is_hidden_when_off: true,
         words: |state, f| match (flag(state, "on"), measured(state, "level")) {
             (Some(true), Some(level)) => write!(f, "on at level {}", level.text()),
             (is_on, _) => write_either(is_on, "on", "off", f),
         },
-        ..PLAIN
+        ..*Kind::Switch.row()
     };
     /// Locked or not.
     Lock: KindRow {
         name: "lock",
-        actions: &[risky("lock", Risk::Lock), risky("unlock", Risk::Unlock)],
+        actions: &[("lock", Some(Risk::Lock)), ("unlock", Some(Risk::Unlock))],
         worst: Some(Risk::Unlock),
-        settable: Settable { switch: Some(Switch { name: "locked", on: "lock", off: "unlock" }), ..NOTHING },
+        switch: Some(["locked", "lock", "unlock"]),
         notable: |state| is(state, "locked", "false").then_some(Notable::Unlocked),
         words: |state, f| write_either(flag(state, "locked"), "locked", "unlocked", f),
         ..PLAIN
@@ -176,12 +130,9 @@ kinds! {
     /// A thermostat.
     Climate: KindRow {
         name: "climate",
-        actions: &[with("mode", ActionValue::Mode), number("setpoint")],
-        settable: Settable {
-            number: Some(Number { name: "setpoint", tolerance: limits::SETPOINT_TOLERANCE, ends: None }),
-            word: Some("mode"),
-            ..NOTHING
-        },
+        actions: &[("mode", None), ("setpoint", None)],
+        number: Some(("setpoint", limits::SETPOINT_TOLERANCE)),
+        word: Some("mode"),
         words: |state, f| match (word(state, "mode"), measured(state, "setpoint")) {
             (Some(mode), Some(degrees)) => write!(f, "set to {mode}, {} degrees", degrees.text()),
             (Some(mode), None) => write!(f, "set to {mode}"),
@@ -193,11 +144,8 @@ kinds! {
     /// A blind or a curtain.
     Cover: KindRow {
         name: "cover",
-        actions: &[action("open"), action("close"), action("stop"), number("position")],
-        settable: Settable {
-            number: Some(Number { name: "position", tolerance: limits::LEVEL_TOLERANCE, ends: None }),
-            ..NOTHING
-        },
+        actions: &[("open", None), ("close", None), ("stop", None), ("position", None)],
+        number: Some(("position", limits::LEVEL_TOLERANCE)),
         // One that moves or has stopped on its way is not closed, wherever it is.
         notable: |state| {
             let is_open = state.get("position").and_then(|at| at.as_f64()).is_some_and(|at| at > 0.0);
@@ -217,23 +165,21 @@ kinds! {
     Garage: KindRow {
         class: Some("garage"),
         actions: &[
-            risky("open", Risk::Open),
-            risky("close", Risk::Close),
-            action("stop"),
-            Action { risk: Some(Risk::Open), ..number("position") },
+            ("open", Some(Risk::Open)),
+            ("close", Some(Risk::Close)),
+            ("stop", None),
+            ("position", Some(Risk::Open)),
         ],
         worst: Some(Risk::Open),
-        settable: Settable {
-            // It is open or closed; some cannot stand between.
-            number: Some(Number { name: "position", tolerance: 0.0, ends: Some(("close", "open")) }),
-            ..NOTHING
-        },
+        number: Some(("position", 0.0)),
+        // It is open or closed; some cannot stand between.
+        ends: Some(["close", "open"]),
         ..*Kind::Cover.row()
     };
     /// On or off, and loud.
     Siren: KindRow {
         name: "siren",
-        actions: &[risky("on", Risk::Alarm), action("off")],
+        actions: &[("on", Some(Risk::Alarm)), ("off", None)],
         worst: Some(Risk::Alarm),
         notable: |state| is(state, "on", "true").then_some(Notable::Alarm),
         ..*Kind::Switch.row()
@@ -244,19 +190,18 @@ kinds! {
     BinarySensor: KindRow {
         name: "binary_sensor",
         notable: |state| is(state, "active", "true").then(|| sensed(state)),
-        words: |state, f| {
-            let is_contact = sensed(state) == Notable::Open;
-            let (yes, no) = if is_contact { ("open", "closed") } else { ("active", "not active") };
-            write_either(flag(state, "active"), yes, no, f)
+        words: |state, f| match sensed(state) == Notable::Open {
+            true => write_either(flag(state, "active"), "open", "closed", f),
+            false => write_either(flag(state, "active"), "active", "not active", f),
         },
         ..PLAIN
     };
     /// Several commands under one name.
-    Scene: KindRow { name: "scene", actions: &[action("activate")], is_several: true, ..PLAIN };
+    Scene: KindRow { name: "scene", actions: &[("activate", None)], is_several: true, ..PLAIN };
     /// Several devices under one name.
     Group: KindRow {
         name: "group",
-        actions: &[action("on"), action("off"), number("level"), action("open"), action("close")],
+        actions: &[("on", None), ("off", None), ("level", None), ("open", None), ("close", None)],
         is_several: true,
         ..PLAIN
     };
@@ -271,40 +216,24 @@ const PLAIN: KindRow = KindRow {
     actions: &[],
     worst: None,
     is_several: false,
-    settable: NOTHING,
+    switch: None,
+    number: None,
+    ends: None,
+    word: None,
+    is_hidden_when_off: false,
     notable: |_| None,
     words: write_numbers,
 };
 
-const NOTHING: Settable = Settable { switch: None, number: None, word: None, is_hidden_when_off: false };
-
-const ON: Switch = Switch { name: "on", on: "on", off: "off" };
-
-const fn action(name: &'static str) -> Action {
-    Action { name, value: ActionValue::None, risk: None }
-}
-
-const fn risky(name: &'static str, risk: Risk) -> Action {
-    Action { risk: Some(risk), ..action(name) }
-}
-
-const fn with(name: &'static str, value: ActionValue) -> Action {
-    Action { value, ..action(name) }
-}
-
-const fn number(name: &'static str) -> Action {
-    with(name, ActionValue::Number)
-}
-
 impl Kind {
     /// The kind of this name, of a device in this state.
     pub(super) fn named(name: Option<Text<'_>>, state: Value<'_>) -> Self {
-        let is_it = |kind: &Self| {
-            let KindRow { name: known, class, .. } = kind.row();
-            let is_class = class.is_none_or(|class| word(state, "class").is_some_and(|word| word == *class));
-            name.is_some_and(|name| name == **known) && is_class
+        let class = word(state, "class");
+        let is_it = |row: &KindRow| {
+            name.is_some_and(|name| name == *row.name)
+                && row.class.is_none_or(|known| class.is_some_and(|class| class == *known))
         };
-        Self::ALL.iter().copied().rfind(is_it).unwrap_or_default()
+        Self::ALL.iter().copied().rfind(|kind| is_it(kind.row())).unwrap_or_default()
     }
 
     /// Whether some of what it can do needs approval if a model asks for it.
@@ -312,22 +241,16 @@ impl Kind {
         self.row().worst.is_some()
     }
 
-    /// Whether it stands for several devices.
-    pub(super) const fn is_several(self) -> bool {
-        self.row().is_several
-    }
-
     /// How much it matters that the hub keeps it, if there is not room for all: guarded devices first, then what stands for
     /// several devices.
     pub(super) const fn rank(self) -> u8 {
-        if self.is_guarded() { 2 } else { self.is_several() as u8 }
+        if self.is_guarded() { 2 } else { self.row().is_several as u8 }
     }
 
     /// The risk of an action. One that is not in the row counts as the most dangerous one.
     pub(crate) fn risk(self, action: &Text<'_>) -> Option<Risk> {
         let row = self.row();
-        let known = row.actions.iter().find(|known| *action == *known.name);
-        known.map_or(row.worst, |known| known.risk)
+        row.actions.iter().find(|(name, _)| *action == **name).map_or(row.worst, |(_, risk)| *risk)
     }
 
     /// What people look for when they ask what is not as it should be: whether it is on, open or unlocked, by its state.
@@ -335,16 +258,11 @@ impl Kind {
     pub fn notable(self, state: Value<'_>) -> Option<Notable> {
         (self.row().notable)(state)
     }
-
-    /// Writes its state in words, after "is".
-    pub(super) fn write_words(self, state: Value<'_>, f: &mut Formatter<'_>) -> fmt::Result {
-        (self.row().words)(state, f)
-    }
 }
 
 /// Whether an action sets a member of a state that is a number.
 pub(super) fn is_set(name: &str) -> bool {
-    Kind::ALL.iter().filter_map(|kind| kind.row().settable.number).any(|number| number.name == name)
+    Kind::ALL.iter().filter_map(|kind| kind.row().number).any(|(number, _)| number == name)
 }
 
 /// The words for a state that the device does not tell.

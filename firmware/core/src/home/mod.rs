@@ -40,7 +40,7 @@ use self::changes::{Changes, Stand};
 pub use self::device::{Description, Device, DeviceId};
 pub(crate) use self::follow::{Unread, read_actions};
 pub use self::follow::{follow, read_back};
-pub use self::kinds::{Action, Kind, KindRow, Notable, Risk};
+pub use self::kinds::{Kind, KindRow, Notable, Risk};
 use self::names::{Match, Spoken};
 pub(crate) use self::publish::{Leftover, Remains};
 pub use self::reading::Reading;
@@ -943,7 +943,7 @@ impl Home {
 
     /// The device, unless it stands for several: a scene or a group.
     pub(crate) fn single_device(&self, id: &DeviceId) -> DeviceId {
-        let is_single = self.with(id, |device| !device.kind.is_several());
+        let is_single = self.with(id, |device| !device.kind.row().is_several);
         if is_single == Some(true) { id.clone() } else { DeviceId::new() }
     }
 
