@@ -1,6 +1,7 @@
 //! The pages in `docs/`, held to the code.
 
 mod console;
+mod kinds;
 mod limits;
 mod scenarios;
 mod settings;

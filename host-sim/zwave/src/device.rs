@@ -197,8 +197,12 @@ impl DeviceState {
             (Self::Siren(_), Power(on)) => Self::Siren(on),
             (Self::Siren(on), Toggle) => Self::Siren(!on),
             // Commands are done at once, so there is no movement to stop.
-            (state, Stop) => state,
-            (_, _) => return Err("cannot do that"),
+            (Self::Cover(_), Stop) => self,
+            (Self::Switch(_) | Self::Dimmer { .. } | Self::Lock(_) | Self::Thermostat { .. }, _)
+            | (Self::Cover(_) | Self::Garage(_) | Self::Siren(_) | Self::Temperature(_), _)
+            | (Self::Motion(_) | Self::Contact(_) | Self::Window(_) | Self::Button(_), _) => {
+                return Err("cannot do that");
+            }
         })
     }
 

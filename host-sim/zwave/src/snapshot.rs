@@ -207,7 +207,7 @@ impl Class {
         match self {
             Self::Contact | Self::Window => "open",
             Self::Other => "active",
-            _ => self.word(),
+            Self::Motion | Self::Leak | Self::Smoke | Self::Gas | Self::Heat | Self::Tamper => self.word(),
         }
     }
 
@@ -284,7 +284,8 @@ impl Status {
             (Self::Garage(_), _) => Some("is opened"),
             // A siren that is toggled may be off by now, whatever it said last.
             (Self::Siren(_), _) => Some("is switched on"),
-            _ => None,
+            (Self::Switch(_) | Self::Light { .. } | Self::Climate(_) | Self::Cover { .. }, _)
+            | (Self::Sensor | Self::Binary { .. } | Self::Button | Self::Unknown, _) => None,
         }
     }
 
@@ -303,9 +304,9 @@ impl Status {
         }
     }
 
-    /// Whether a device has guarded commands.
+    /// Whether a device has guarded commands. If it has, a toggle is one of them.
     pub(super) const fn is_guarded(&self) -> bool {
-        matches!(self, Self::Lock { .. } | Self::Garage(_) | Self::Siren(_))
+        self.guarded_effect(Command::Toggle).is_some()
     }
 
     /// Its state, with each key as resources have it.

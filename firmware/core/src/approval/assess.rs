@@ -7,8 +7,8 @@
 use core::fmt::{self, Display};
 
 use super::Words;
-use super::risk::{Risk, Risks, VerbForm};
-use crate::home::{DeclaredAction, Device, DeviceId, Home, Resolved};
+use super::risk::{Risks, VerbForm};
+use crate::home::{DeclaredAction, Device, DeviceId, Home, Resolved, Risk};
 use crate::json::{Text, Value};
 use crate::limits;
 use crate::text::{Measure, one_line, shorten};

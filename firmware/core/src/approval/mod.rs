@@ -42,12 +42,13 @@ pub use self::gate_settings::GateSettings;
 pub use self::pending::{Approvals, Asked, Reminder, Request, TooManyWait, Verdict, Waiting};
 pub(crate) use self::pin::forget_wrong_pins;
 pub use self::pin::{InWords, LastGuess, PinDigits, PinOutcome};
+pub use self::risk::Risks;
 use self::risk::VerbForm;
-pub use self::risk::{Risk, Risks};
 pub use self::unanswered::Unanswered;
 use crate::config::Config;
 use crate::home::{
-    Device, DeviceId, Home, Knowledge, NotAddressed, Unkept, address_unkept, is_address_unique, read_actions,
+    Device, DeviceId, Home, Knowledge, NotAddressed, Risk, Unkept, address_unkept, is_address_unique,
+    read_actions,
 };
 use crate::json::Value;
 use crate::limits;

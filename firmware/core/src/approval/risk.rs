@@ -1,29 +1,10 @@
 //! What a call puts at risk, and the setting that decides about it.
 
-use crate::home::Kind;
+use crate::home::{Kind, Risk};
 use crate::json::Text;
 use crate::settings::{
     GATE_CLOSE, GATE_LOCK, GATE_OPEN, GATE_SIREN, GATE_TOOLS, GATE_UNLOCK, GATE_UNMARKED, Setting,
 };
-
-/// Something that a model may need approval for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Risk {
-    /// A lock is unlocked.
-    Unlock,
-    /// A lock is locked.
-    Lock,
-    /// A garage door is opened.
-    Open,
-    /// A garage door is closed.
-    Close,
-    /// A siren is switched on.
-    Alarm,
-    /// A tool is called that may destroy something.
-    Destructive,
-    /// A tool is called whose effects the controller does not declare.
-    Unmarked,
-}
 
 impl Risk {
     /// All risks.
@@ -116,32 +97,11 @@ impl Risks {
 
     /// The risk of an action of a device. An action that the hub does not know counts as the most dangerous one.
     pub(super) fn of_action(kind: Kind, action: &Text<'_>) -> Self {
-        let is = |word: &str| *action == *word;
-        match kind {
-            Kind::Lock if is("lock") => Self::of(Risk::Lock),
-            Kind::Garage if is("close") => Self::of(Risk::Close),
-            Kind::Garage if is("stop") => Self::NONE,
-            Kind::Siren if is("off") => Self::NONE,
-            _ => Self::worst(kind),
-        }
+        kind.risk(action).map_or(Self::NONE, Self::of)
     }
 
     /// The most dangerous thing that can be done with a device of this kind.
-    pub(super) const fn worst(kind: Kind) -> Self {
-        match kind {
-            Kind::Lock => Self::of(Risk::Unlock),
-            Kind::Garage => Self::of(Risk::Open),
-            Kind::Siren => Self::of(Risk::Alarm),
-            Kind::Other
-            | Kind::Switch
-            | Kind::Light
-            | Kind::Climate
-            | Kind::Cover
-            | Kind::Sensor
-            | Kind::BinarySensor
-            | Kind::Scene
-            | Kind::Group
-            | Kind::Button => Self::NONE,
-        }
+    pub(super) fn worst(kind: Kind) -> Self {
+        kind.row().worst.map_or(Self::NONE, Self::of)
     }
 }

@@ -3,6 +3,7 @@
 use crate::config::HubId;
 use crate::home::{Device, Kind, Mode, Reading};
 use crate::json::{Text, Writer};
+use crate::text;
 
 /// Where its state is, and when that counts. `$` is the device's id.
 const COMMON: &str = r#""avty":[{"t":"hearthwave/@/availability"},{"t":"hearthwave/@/home"},{"t":"hearthwave/@/device/$","val_tpl":"{{'online' if value_json.available else 'offline'}}"}],"avty_mode":"all","cmd_t":"hearthwave/@/request/device/set""#;
@@ -25,7 +26,7 @@ const SIREN: &str = r#""p":"siren","sup_dur":false,"sup_vol":false,"stat_val_tpl
 
 const LIGHT: &str = r#""p":"light","schema":"template","stat_tpl":"{{iif(value_json.state.on|default(none),'on','off','None')}}","cmd_off_tpl":"{\"device\":\"$\",\"action\":\"off\"}""#;
 
-/// `^` is the highest level.
+/// `<` is the lowest value, and `^` the highest.
 const LEVEL: &str =
     r#""bri_tpl":"{{(value_json.state.level*255/^)|round|int if value_json.state.level is defined}}""#;
 
@@ -42,6 +43,8 @@ const COVER_STATE: &str = r#""val_tpl":"{% set s=value_json.state %}{{'open' if 
 
 const STOP: &str = r#""pl_stop":"{\"device\":\"$\",\"action\":\"stop\"}""#;
 
+const NO_STOP: &str = r#""pl_stop":null"#;
+
 const POSITION: &str = r#""pos_t":"hearthwave/@/device/$","pos_tpl":"{{value_json.state.position if value_json.state.position is defined}}","set_pos_t":"hearthwave/@/request/device/set","set_pos_tpl":"{\"device\":\"$\",\"action\":\"position\",\"value\":{{value}}}","pos_clsd":0,"pos_open":^"#;
 
 /// The modes follow. A mode that is unknown to Home Assistant becomes `None`, so that Home Assistant does not keep
@@ -49,13 +52,13 @@ const POSITION: &str = r#""pos_t":"hearthwave/@/device/$","pos_tpl":"{{value_jso
 const CLIMATE: &str = r#""p":"climate","~":"hearthwave/@","mode_stat_t":"~/device/$","mode_cmd_t":"~/request/device/set","temp_stat_t":"~/device/$","temp_stat_tpl":"{{value_json.state.setpoint|default('None')}}","curr_temp_t":"~/device/$","curr_temp_tpl":"{{value_json.state.temperature|default('None')}}","temp_step":0.5"#;
 
 /// A thermostat that has only a setpoint. A climate entity would offer to turn it off, which fails.
-const SETPOINT_ALONE: &str = r#""p":"number","mode":"box","step":0.5,"cmd_tpl":"{\"device\":\"$\",\"action\":\"setpoint\",\"value\":{{value}}}""#;
+const SETPOINT_ALONE: &str = r#""p":"number","mode":"box","step":0.5,"cmd_tpl":"{\"device\":\"$\",\"action\":\"setpoint\",\"value\":{{value}}}","min":<,"max":^"#;
 
 /// The setpoint of a thermostat.
 const SETPOINT_STATE: &str =
     r#""dev_cla":"temperature","val_tpl":"{{value_json.state.setpoint|default('None')}}""#;
 
-const SETPOINT: &str = r#""temp_cmd_t":"~/request/device/set","temp_cmd_tpl":"{\"device\":\"$\",\"action\":\"setpoint\",\"value\":{{value}}}""#;
+const SETPOINT: &str = r#""temp_cmd_t":"~/request/device/set","temp_cmd_tpl":"{\"device\":\"$\",\"action\":\"setpoint\",\"value\":{{value}}}","min_temp":<,"max_temp":^"#;
 
 const BINARY: &str =
     r#""p":"binary_sensor","val_tpl":"{{iif(value_json.state.active|default(none),'ON','OFF','None')}}""#;
@@ -72,14 +75,14 @@ const READING: &str =
 
 /// What Home Assistant calls what binary sensors watch.
 const CLASSES: [(&str, &str); 8] = [
-    ("motion", "motion"),
-    ("contact", "door"),
-    ("window", "window"),
-    ("leak", "moisture"),
-    ("smoke", "smoke"),
-    ("gas", "gas"),
-    ("heat", "heat"),
-    ("tamper", "tamper"),
+    ("motion", r#""dev_cla":"motion""#),
+    ("contact", r#""dev_cla":"door""#),
+    ("window", r#""dev_cla":"window""#),
+    ("leak", r#""dev_cla":"moisture""#),
+    ("smoke", r#""dev_cla":"smoke""#),
+    ("gas", r#""dev_cla":"gas""#),
+    ("heat", r#""dev_cla":"heat""#),
+    ("tamper", r#""dev_cla":"tamper""#),
 ];
 
 /// Whether Home Assistant can show anything of a device.
@@ -132,95 +135,58 @@ fn write_components(fill: &[(char, &str); 2], device: &Device<'_>, out: &mut Wri
 
 /// Writes the entity that people mean by the device's name, if it is not one of its readings.
 fn write_main(fill: &[(char, &str); 2], device: &Device<'_>, out: &mut Writer<'_>) {
+    let bounds = device.abilities.bounds();
+    let [least, most]: [heapless::String<8>; 2] = [bounds.0, bounds.1].map(|bound| text::clip(&bound));
+    let [hub, id] = *fill;
+    let fill = &[hub, id, ('<', least.as_str()), ('^', most.as_str())];
+    let has_modes = device.abilities.modes().next().is_some();
+    let can = |action, row: &'static str| if device.can(action) { row } else { "" };
     let rows: &[&str] = match device.kind {
         Kind::Switch => &[SWITCH, COMMAND],
         Kind::Siren => &[SIREN, COMMAND],
-        Kind::Light => &[LIGHT],
-        Kind::Lock => &[LOCK, COMMAND],
-        Kind::Cover | Kind::Garage => &[COVER, COVER_STATE],
-        Kind::Climate if device.abilities.modes().next().is_some() => &[CLIMATE],
-        Kind::Climate if device.abilities.can("setpoint") => &[SETPOINT_ALONE, SETPOINT_STATE],
-        Kind::Climate => &[r#""p":"sensor""#, SETPOINT_STATE],
-        Kind::BinarySensor => &[BINARY],
-        Kind::Scene => &[SCENE],
-        Kind::Button => &[BUTTON],
-        Kind::Group if device.abilities.can("on") => &[GROUP, COMMAND],
-        Kind::Group if device.abilities.can("open") => &[COVER, r#""opt":true,"pl_stop":null"#],
-        Kind::Group | Kind::Sensor | Kind::Other => return,
-    };
-    out.key("main");
-    out.object(|out| {
-        out.members(MAIN, fill);
-        rows.iter().for_each(|row| out.members(row, fill));
-        write_details(fill, device, out);
-    });
-}
-
-/// Writes what only this device has.
-fn write_details(fill: &[(char, &str); 2], device: &Device<'_>, out: &mut Writer<'_>) {
-    let (abilities, [hub, id]) = (device.abilities, *fill);
-    let (least, most) = abilities.bounds();
-    let mut highest = heapless::String::<8>::new();
-    // It fits.
-    let _ = core::fmt::write(&mut highest, format_args!("{most}"));
-    let has_level = abilities.can("level") && highest != "0";
-    let fill_level = [hub, id, ('^', highest.as_str())];
-    match device.kind {
         Kind::Light => {
-            if has_level {
-                out.members(LEVEL, &fill_level);
-            }
-            if abilities.can("color") {
-                out.members(COLOR, fill);
-            }
-            out.members(LIGHT_ON, &fill_level);
+            let level = if most == "0" { "" } else { can("level", LEVEL) };
+            &[LIGHT, level, can("color", COLOR), LIGHT_ON]
         }
+        Kind::Lock => &[LOCK, COMMAND],
         Kind::Cover | Kind::Garage => {
-            if abilities.can("stop") {
-                out.members(STOP, fill);
-            } else {
-                out.members(r#""pl_stop":null"#, &[]);
-            }
-            if abilities.can("position") {
-                out.members(POSITION, &fill_level);
-            }
-            if device.kind == Kind::Garage {
-                out.field("dev_cla", "garage");
-            }
+            let stop = if device.can("stop") { STOP } else { NO_STOP };
+            let class = if device.kind == Kind::Garage { r#""dev_cla":"garage""# } else { "" };
+            &[COVER, COVER_STATE, stop, can("position", POSITION), class]
         }
         Kind::Climate => {
-            let has_modes = abilities.modes().next().is_some();
-            if has_modes {
-                write_modes(device, out);
-            }
-            if abilities.can("setpoint") {
-                let mut lowest = heapless::String::<8>::new();
-                let _ = core::fmt::write(&mut lowest, format_args!("{least}"));
-                let bounds = [('<', lowest.as_str()), ('^', &highest)];
-                if has_modes {
-                    out.members(SETPOINT, fill);
-                    out.members(r#""min_temp":<,"max_temp":^"#, &bounds);
-                } else {
-                    out.members(r#""min":<,"max":^"#, &bounds);
-                }
-            }
             let is_fahrenheit = device.unit("setpoint").is_some_and(|unit| unit == *"°F");
-            match (has_modes, is_fahrenheit) {
-                (true, true) => out.field("temp_unit", "F"),
-                (true, false) => out.field("temp_unit", "C"),
-                (false, true) => out.field("unit_of_meas", "°F"),
-                (false, false) => out.field("unit_of_meas", "°C"),
+            let unit = match (has_modes, is_fahrenheit) {
+                (true, true) => r#""temp_unit":"F""#,
+                (true, false) => r#""temp_unit":"C""#,
+                (false, true) => r#""unit_of_meas":"°F""#,
+                (false, false) => r#""unit_of_meas":"°C""#,
+            };
+            match (has_modes, device.can("setpoint")) {
+                (true, _) => &[CLIMATE, can("setpoint", SETPOINT), unit],
+                (false, true) => &[SETPOINT_ALONE, SETPOINT_STATE, unit],
+                (false, false) => &[r#""p":"sensor""#, SETPOINT_STATE, unit],
             }
         }
         Kind::BinarySensor => {
             let class = device.state().get("class").and_then(|class| class.as_text());
             let known = CLASSES.iter().find(|(name, _)| class.is_some_and(|class| class == **name));
-            if let Some((_, class)) = known {
-                out.field("dev_cla", class);
-            }
+            &[BINARY, known.map_or("", |(_, row)| row)]
         }
-        _ => {}
-    }
+        Kind::Scene => &[SCENE],
+        Kind::Button => &[BUTTON],
+        Kind::Group if device.can("on") => &[GROUP, COMMAND],
+        Kind::Group if device.can("open") => &[COVER, NO_STOP, r#""opt":true"#],
+        Kind::Group | Kind::Sensor | Kind::Other => return,
+    };
+    out.key("main");
+    out.object(|out| {
+        out.members(MAIN, fill);
+        rows.iter().filter(|row| !row.is_empty()).for_each(|row| out.members(row, fill));
+        if has_modes {
+            write_modes(device, out);
+        }
+    });
 }
 
 /// Writes the modes that Home Assistant can show, and the templates that read and set them.

@@ -5,13 +5,8 @@
 
 use core::fmt::{self, Display};
 
+use super::kinds::Kind;
 use crate::json::Value;
-
-/// The actions that the hub knows by name, one bit each.
-const ACTIONS: [&str; 13] = [
-    "on", "off", "level", "color", "lock", "unlock", "open", "close", "stop", "position", "mode", "setpoint",
-    "activate",
-];
 
 /// A thermostat mode that the hub knows by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +47,7 @@ const _: () = assert!(MODES.len() <= u16::BITS as usize);
 /// What a device can do. All zeros for nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Abilities {
-    /// Bits of [`ACTIONS`].
+    /// Bits of the actions in the row of its kind.
     actions: u16,
     /// The least and the largest value of `level`, `position` or `setpoint`, in tenths; of a device with several, of the last.
     bounds: (i16, i16),
@@ -63,30 +58,24 @@ pub struct Abilities {
 impl Abilities {
     pub(super) const NONE: Self = Self { actions: 0, bounds: (0, 0), modes: 0 };
 
-    /// Reads the member `actions` of a resource.
-    pub(super) fn read(actions: Value<'_>) -> Self {
+    /// Reads the member `actions` of the resource of a device of this kind.
+    pub(super) fn read(kind: Kind, actions: Value<'_>) -> Self {
         let mut this = Self::NONE;
-        for (name, action) in actions.members() {
-            let Some(at) = name.plain().and_then(|name| ACTIONS.iter().position(|known| *known == name))
-            else {
-                continue;
-            };
+        let row = kind.row();
+        for (name, declared) in actions.members() {
+            let Some(at) = row.actions.iter().position(|(known, _)| name == **known) else { continue };
             this.actions |= 1 << at;
-            let Some(value) = action.get("value") else { continue };
-            match ACTIONS.get(at) {
-                Some(&("level" | "position" | "setpoint")) => {
-                    let bound = |key| tenths(value.get(key)?.text());
-                    // As percent, if it does not say.
-                    this.bounds = (bound("minimum").unwrap_or(0), bound("maximum").unwrap_or(1000));
+            let Some(value) = declared.get("value") else { continue };
+            if row.number.is_some_and(|(number, _)| name == *number) {
+                let bound = |key| tenths(value.get(key)?.text());
+                // As percent, if it does not say.
+                this.bounds = (bound("minimum").unwrap_or(0), bound("maximum").unwrap_or(1000));
+            } else if name == *"mode" {
+                let offered = value.get("enum").into_iter().flat_map(|list| list.items());
+                for mode in offered.filter_map(|mode| mode.as_text()?.plain()) {
+                    let at = MODES.iter().position(|known| known.word == mode);
+                    this.modes |= at.map_or(0, |at| 1 << at);
                 }
-                Some(&"mode") => {
-                    let offered = value.get("enum").into_iter().flat_map(|list| list.items());
-                    for mode in offered.filter_map(|mode| mode.as_text()?.plain()) {
-                        let at = MODES.iter().position(|known| known.word == mode);
-                        this.modes |= at.map_or(0, |at| 1 << at);
-                    }
-                }
-                _ => {}
             }
         }
         this
@@ -99,9 +88,10 @@ impl Abilities {
         [a, b, c, d, e, f, g, h]
     }
 
-    /// Whether it can do this.
-    pub fn can(&self, action: &str) -> bool {
-        ACTIONS.iter().position(|known| *known == action).is_some_and(|at| self.actions & 1 << at != 0)
+    /// Whether a device of this kind can do this.
+    pub(super) fn can(&self, kind: Kind, action: &str) -> bool {
+        let at = kind.row().actions.iter().position(|(known, _)| *known == action);
+        at.is_some_and(|at| self.actions & 1 << at != 0)
     }
 
     /// The least and the largest value of its level, position or setpoint.
@@ -111,7 +101,7 @@ impl Abilities {
 
     /// The modes that it has, of those that the hub knows.
     pub fn modes(&self) -> impl Iterator<Item = Mode> + use<> {
-        let modes = if self.can("mode") { self.modes } else { 0 };
+        let modes = self.modes;
         MODES.into_iter().enumerate().filter(move |(at, _)| modes & 1 << at != 0).map(|(_, mode)| mode)
     }
 }

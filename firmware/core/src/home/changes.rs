@@ -4,13 +4,14 @@ use embassy_time::Instant;
 use heapless::String;
 
 use super::device::DeviceId;
-use super::kind::Kind;
+use super::kinds::{self, Kind, KindRow};
 use crate::json::{Value, Writer};
 use crate::limits;
 
 /// How a device stands, as far as it can be set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Stand {
+    kind: Kind,
     /// On, or locked.
     is_on: Option<bool>,
     /// Its level, position or setpoint.
@@ -19,31 +20,19 @@ pub(super) struct Stand {
     word: String<16>,
     /// On its way to where it will stand.
     is_moving: bool,
-    /// By how much its number may be off without having been changed.
-    tolerance: f64,
 }
 
 impl Stand {
     /// How a device of this kind stands, by its state.
     pub(super) fn of(kind: Kind, state: Value<'_>) -> Self {
-        let get = |name: &str| state.get(name);
-        let is_true = |name: &str| get(name).map(|value| value.text() == "true");
-        let number = |name: &str| get(name).and_then(|value| value.as_f64());
-        let word = |name: &str| get(name).and_then(|value| value.as_text()?.decode()).unwrap_or_default();
-        let (is_on, number, word) = match kind {
-            Kind::Switch | Kind::Siren => (is_true("on"), None, String::new()),
-            Kind::Light => (is_true("on"), number("level"), word("color")),
-            Kind::Lock => (is_true("locked"), None, String::new()),
-            Kind::Climate => (None, number("setpoint"), word("mode")),
-            Kind::Cover | Kind::Garage => (None, number("position"), String::new()),
-            _ => return Self::default(),
-        };
-        let tolerance = match kind {
-            Kind::Light | Kind::Cover => limits::LEVEL_TOLERANCE,
-            Kind::Climate => limits::SETPOINT_TOLERANCE,
-            _ => 0.0,
-        };
-        Self { is_on, number, word, is_moving: is_true("moving") == Some(true), tolerance }
+        let KindRow { switch, number, word, .. } = kind.row();
+        Self {
+            kind,
+            is_on: switch.and_then(|[name, ..]| kinds::flag(state, name)),
+            number: number.and_then(|(name, _)| state.get(name)?.as_f64()),
+            word: word.and_then(|word| kinds::word(state, word)?.decode()).unwrap_or_default(),
+            is_moving: kinds::flag(state, "moving") == Some(true),
+        }
     }
 
     /// Whether it holds any value. It does not if the device could not be read or has nothing to set.
@@ -58,77 +47,74 @@ impl Stand {
 
     /// Whether it is the same as far as devices are exact, on its way or not.
     pub(super) fn is_like(&self, other: &Self) -> bool {
+        let tolerance = self.kind.row().number.map_or(0.0, |(_, tolerance)| tolerance);
         let is_near = match (self.number, other.number) {
-            (Some(one), Some(other)) => {
-                let distance = if one > other { one - other } else { other - one };
-                distance <= self.tolerance
-            }
+            (Some(one), Some(other)) => (one - other).abs() <= tolerance,
             (one, other) => one == other,
         };
         (self.is_on, &self.word) == (other.is_on, &other.word) && is_near
     }
 
-    /// Whether `undo` has restored this state of a device of this kind. A lamp that was off may keep its new level, which it
-    /// does not show.
-    pub(super) fn is_restored(&self, kind: Kind, now: &Self) -> bool {
-        match kind {
-            Kind::Light if self.is_on == Some(false) => now.is_on == Some(false),
-            _ => now.is_like(self),
-        }
+    /// Whether `undo` has restored this state. A lamp that was off may keep its new level, which it does not show.
+    pub(super) fn is_restored(&self, now: &Self) -> bool {
+        if now.hides_values_of(self) { now.is_on == Some(false) } else { now.is_like(self) }
     }
 
     /// The state that `undo` aims at. Without a colour for a lamp that was off and whose colour cannot be set.
-    pub(super) fn target(&self, kind: Kind, can_color: bool) -> Self {
+    pub(super) fn target(&self, now: &Self, can_color: bool) -> Self {
         let mut target = self.clone();
-        if kind == Kind::Light && self.is_on == Some(false) && !can_color {
+        if now.hides_values_of(self) && !can_color {
             target.word.clear();
         }
         target
     }
 
-    /// The first thing to do with a device of this kind that stands like `now` so that it stands like this. None if nothing
-    /// is left to do.
-    pub(super) fn restore(&self, kind: Kind, now: &Self) -> Option<Step> {
-        let set = |action, value| Some(Step { action, value });
-        let number = self.number.filter(|_| self.number != now.number);
-        match kind {
-            Kind::Switch | Kind::Siren if self.is_on != now.is_on => {
-                set(if self.is_on? { "on" } else { "off" }, StepValue::None)
-            }
-            Kind::Lock if self.is_on != now.is_on => {
-                set(if self.is_on? { "lock" } else { "unlock" }, StepValue::None)
-            }
+    /// Whether the device does not show the number and the word of an earlier state, because it was off.
+    fn hides_values_of(&self, before: &Self) -> bool {
+        self.kind.row().is_hidden_when_off && before.is_on == Some(false)
+    }
+
+    /// The first thing to do with a device that stands like `now` so that it stands like this. None if nothing is left to do.
+    pub(super) fn restore(&self, now: &Self) -> Option<Step> {
+        let KindRow { switch, number, ends, word, is_hidden_when_off, .. } = *now.kind.row();
+        let plain = |action| Step { action, value: StepValue::None };
+        let switch = || {
+            let [_, on, off] = switch.filter(|_| self.is_on != now.is_on)?;
+            Some(plain(if self.is_on == Some(false) { off } else { on }))
+        };
+        let number = || {
+            let ((action, _), wanted) = (number?, self.number.filter(|_| self.number != now.number)?);
+            Some(match ends {
+                Some([zero, more]) => plain(if wanted > 0.0 { more } else { zero }),
+                None => Step { action, value: StepValue::Number(wanted) },
+            })
+        };
+        let word = || {
+            let action = word.filter(|_| self.word != now.word)?;
+            Some(Step { action, value: StepValue::Word(self.word.clone()) })
+        };
+        if now.hides_values_of(self) {
             // First the colour, which may switch the lamp on.
-            Kind::Light if self.is_on == Some(false) && !self.word.is_empty() && self.word != now.word => {
-                set("color", StepValue::Word(self.word.clone()))
-            }
-            Kind::Light if self.is_on == Some(false) => {
-                (now.is_on != Some(false)).then_some(Step { action: "off", value: StepValue::None })
-            }
-            Kind::Light => match number {
-                Some(level) => set("level", StepValue::Number(level)),
-                None if now.is_on != self.is_on => set("on", StepValue::None),
-                None if self.word != now.word => set("color", StepValue::Word(self.word.clone())),
-                None => None,
-            },
-            Kind::Climate if self.word != now.word => set("mode", StepValue::Word(self.word.clone())),
-            Kind::Climate => set("setpoint", StepValue::Number(number?)),
-            // A garage door is open or closed; some cannot stand between.
-            Kind::Garage => set(if number? > 0.0 { "open" } else { "close" }, StepValue::None),
-            Kind::Cover => set("position", StepValue::Number(number?)),
-            _ => None,
+            word().filter(|_| !self.word.is_empty()).or_else(switch)
+        } else if is_hidden_when_off {
+            number().or_else(switch).or_else(word)
+        } else {
+            word().or_else(number).or_else(switch)
         }
     }
-}
 
-impl Stand {
     /// How a device that stands so stands after a step on its way to `target`.
     pub(super) fn follow(&mut self, step: &Step, target: &Self) {
-        match step.action {
-            "mode" => self.word = target.word.clone(),
-            "color" => (self.word, self.is_on) = (target.word.clone(), Some(true)),
-            "level" | "setpoint" => (self.number, self.is_on) = (target.number, target.is_on),
-            _ => *self = target.clone(),
+        match step.value {
+            StepValue::None => *self = Self { kind: self.kind, ..target.clone() },
+            StepValue::Number(_) => (self.number, self.is_on) = (target.number, target.is_on),
+            StepValue::Word(_) => {
+                self.word = target.word.clone();
+                // A colour may switch a lamp on.
+                if self.kind.row().is_hidden_when_off {
+                    self.is_on = Some(true);
+                }
+            }
         }
     }
 }

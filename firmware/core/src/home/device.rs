@@ -5,7 +5,7 @@ use core::fmt::{self, Display};
 use hub_contract::DEVICE_URI;
 
 use super::ability::Abilities;
-use super::kind::{Kind, Standing};
+use super::kinds::{self, Kind};
 use super::reading::UnusualUnits;
 use super::resolve::{Address, Addressing};
 use super::table::PARTS;
@@ -71,6 +71,11 @@ impl<'a> Device<'a> {
     /// What can be done with it, as far as it is kept.
     pub(crate) fn actions(&self) -> Value<'a> {
         object(self.actions)
+    }
+
+    /// Whether it can do this.
+    pub fn can(&self, action: &str) -> bool {
+        self.abilities.can(self.kind, action)
     }
 
     /// The text by which calls address it.
@@ -142,7 +147,7 @@ impl<'a> Device<'a> {
         out.field("id", self.id);
         out.field("name", self.name);
         out.field("room", self.room);
-        out.field("kind", self.kind.name().unwrap_or(self.kind_word));
+        out.field("kind", if self.kind == Kind::Other { self.kind_word } else { self.kind.row().name });
         out.field("state", self.state());
         out.field("available", self.is_available);
         if let Some(battery) = self.battery {
@@ -159,9 +164,9 @@ fn object(text: &str) -> Value<'_> {
 
 /// What a device measures, by its state.
 fn readings_in<'a>(state: Value<'a>) -> impl Iterator<Item = Text<'a>> + use<'a> {
-    const SET: [&str; 5] = ["level", "position", "setpoint", "button", "presses"];
+    let is_set = |name: &str| kinds::is_set(name) || ["button", "presses"].contains(&name);
     let numbers = state.members().filter(|(_, value)| value.kind() == json::Kind::Number);
-    numbers.map(|(name, _)| name).filter(|name| !name.plain().is_some_and(|name| SET.contains(&name)))
+    numbers.map(|(name, _)| name).filter(move |name| !name.plain().is_some_and(is_set))
 }
 
 /// Its name and how it stands, as a sentence without an end.
@@ -170,7 +175,8 @@ impl Display for Device<'_> {
         if !self.is_available {
             return write!(f, "{} does not answer", self.name);
         }
-        write!(f, "{} is {}", self.name, Standing { kind: self.kind, state: self.state() })
+        write!(f, "{} is ", self.name)?;
+        (self.kind.row().words)(self.state(), f)
     }
 }
 

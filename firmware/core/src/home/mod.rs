@@ -15,7 +15,7 @@ mod action;
 mod changes;
 mod device;
 mod follow;
-mod kind;
+mod kinds;
 mod names;
 mod publish;
 mod reading;
@@ -42,7 +42,7 @@ use self::changes::{Changes, Stand};
 pub use self::device::{Description, Device, DeviceId};
 pub(crate) use self::follow::{Unread, read_actions};
 pub use self::follow::{follow, read_back};
-pub use self::kind::{Kind, Notable};
+pub use self::kinds::{Kind, KindRow, Notable, Risk};
 use self::names::{Match, Spoken};
 pub(crate) use self::publish::{Leftover, Remains};
 pub use self::reading::Reading;
@@ -951,7 +951,7 @@ impl Home {
 
     /// The device, unless it stands for several: a scene or a group.
     pub(crate) fn single_device(&self, id: &DeviceId) -> DeviceId {
-        let is_single = self.with(id, |device| !matches!(device.kind, Kind::Scene | Kind::Group));
+        let is_single = self.with(id, |device| !device.kind.row().is_several);
         if is_single == Some(true) { id.clone() } else { DeviceId::new() }
     }
 
@@ -1005,20 +1005,20 @@ impl Home {
             return Err(NotUndone::NoEffect);
         }
         let now = self.with(&change.device, |device| {
-            let can_color = device.abilities.can("color");
-            device.is_available.then(|| (device.kind, can_color, Stand::of(device.kind, device.state())))
+            let can_color = device.can("color");
+            device.is_available.then(|| (can_color, Stand::of(device.kind, device.state())))
         });
-        let now = now.flatten().filter(|(.., now)| now.is_known());
+        let now = now.flatten().filter(|(_, now)| now.is_known());
         if !change.has_effect() && (now.is_some() || !change.is_unread()) {
             return Err(NotUndone::NoEffectYet);
         }
-        let Some((kind, can_color, mut now)) = now else { return Err(NotUndone::Unavailable) };
+        let Some((can_color, mut now)) = now else { return Err(NotUndone::Unavailable) };
         if !now.is_like(&change.after) {
             return Err(NotUndone::ChangedSince);
         }
         let mut steps = heapless::Vec::new();
-        let target = change.before.target(kind, can_color);
-        while let Some(step) = target.restore(kind, &now) {
+        let target = change.before.target(&now, can_color);
+        while let Some(step) = target.restore(&now) {
             now.follow(&step, &target);
             if steps.push(step).is_err() {
                 break;
@@ -1053,9 +1053,8 @@ impl Home {
     pub(crate) fn is_restored(&self, id: ChangeId) -> bool {
         let change = self.changes.try_borrow().ok().and_then(|changes| changes.find(id).cloned());
         let Some(change) = change else { return false };
-        let is_restored = |device: &Device<'_>| {
-            change.before.is_restored(device.kind, &Stand::of(device.kind, device.state()))
-        };
+        let is_restored =
+            |device: &Device<'_>| change.before.is_restored(&Stand::of(device.kind, device.state()));
         self.with(&change.device, is_restored) == Some(true)
     }
 

@@ -5,7 +5,7 @@ use core::fmt::{self, Display, Write as _};
 use super::ability::Abilities;
 use super::action::DeclaredAction;
 use super::device::{Description, Device};
-use super::kind::Kind;
+use super::kinds::Kind;
 use super::names::{NameKeys, Spoken};
 use super::resolve::{self, Address, Addressing, ArgumentName, DeviceTool, ToolBits};
 use crate::json::Value;
@@ -270,7 +270,7 @@ impl Table {
     /// Replaces what is known of a device. Returns whether it differs from before. On an error it is as before.
     pub(super) fn describe(&mut self, place: usize, description: &Description<'_>) -> Result<bool, Full> {
         let Some(old) = self.entries.get(place).copied() else { return Err(Full) };
-        let abilities = Abilities::read(description.actions);
+        let abilities = Abilities::read(description.kind, description.actions);
         let id: super::DeviceId = self.text(&old, Part::Id).try_into().map_err(|_| Full)?;
         let learn = |tool, argument, taken| self.learn_tool(tool, argument, taken);
         let addressing = resolve::read_addressing(description.actions, description.name, &id, learn);

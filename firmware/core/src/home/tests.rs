@@ -54,6 +54,21 @@ pub(crate) fn call(tool: &str, arguments: Json) -> Json {
 }
 
 #[test]
+fn rows_of_kinds_are_consistent() {
+    for row in Kind::ALL.iter().map(|kind| kind.row()) {
+        let can = |name: &str| row.actions.iter().any(|(known, _)| *known == name);
+        let risks: Vec<_> = row.actions.iter().filter_map(|(_, risk)| *risk).collect();
+        assert!(row.actions.len() <= u16::BITS as usize, "{}: an action has no bit", row.name);
+        assert_eq!(row.worst.is_some(), !risks.is_empty(), "{}", row.name);
+        assert!(row.worst.is_none_or(|worst| risks.contains(&worst)), "{}", row.name);
+        assert!(row.switch.is_none_or(|[_, on, off]| can(on) && can(off)), "{}", row.name);
+        assert!(row.number.is_none_or(|(name, _)| can(name)), "{}", row.name);
+        assert!(row.ends.is_none_or(|[zero, more]| can(zero) && can(more)), "{}", row.name);
+        assert!(row.word.is_none_or(can), "{}", row.name);
+    }
+}
+
+#[test]
 fn a_press_is_told_once_and_only_if_it_was_seen() {
     let button = |presses: u32| json!({ "id": "b", "kind": "button", "state": { "button": 2, "press": "double", "presses": presses } });
     let home = home_with(&[button(17)]);

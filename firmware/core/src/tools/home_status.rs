@@ -45,7 +45,7 @@ const ROWS: [Row; 7] = [
 ];
 
 fn stands_out(device: &Device<'_>, how: Notable) -> bool {
-    device.is_available && device.kind.stands_out(device.state()) == Some(how)
+    device.is_available && device.kind.notable(device.state()) == Some(how)
 }
 
 /// Waits for devices that will soon be known: the controller is being reached, has just connected, or is being asked

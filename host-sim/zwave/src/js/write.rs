@@ -208,7 +208,8 @@ pub(super) fn writes(node: &Node, device: &Snapshot, command: Command) -> Result
             let on = match &device.status {
                 Status::Switch(on) | Status::Siren(on) => *on,
                 Status::Light { level, .. } => level.map(|level| level > 0),
-                _ => None,
+                Status::Lock { .. } | Status::Climate(_) | Status::Cover { .. } | Status::Garage(_) => None,
+                Status::Sensor | Status::Binary { .. } | Status::Button | Status::Unknown => None,
             };
             let on = on.ok_or("has not said whether it is on; say on or off")?;
             return writes(node, device, Command::Power(!on));
@@ -268,7 +269,11 @@ pub(super) fn writes(node: &Node, device: &Snapshot, command: Command) -> Result
             }
             return Ok(writes);
         }
-        _ => return Err("cannot do that".into()),
+        (Status::Switch(_) | Status::Light { .. } | Status::Lock { .. } | Status::Climate(_), _)
+        | (Status::Cover { .. } | Status::Garage(_) | Status::Siren(_) | Status::Sensor, _)
+        | (Status::Binary { .. } | Status::Button | Status::Unknown, _) => {
+            return Err("cannot do that".into());
+        }
     };
     Ok(vec![one])
 }
