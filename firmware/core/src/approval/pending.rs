@@ -145,6 +145,7 @@ pub struct Approvals {
 }
 
 impl Approvals {
+    /// None is pending.
     pub const fn new() -> Self {
         Self {
             places: [const { Place::new() }; limits::APPROVALS],

@@ -30,7 +30,7 @@ use crate::home::Device;
 use crate::json::{Overflow, Writer};
 use crate::limits;
 use crate::mqtt::Topic;
-use crate::settings::{HOMEASSISTANT_DEVICES, HOMEASSISTANT_DISCOVERY, HOMEASSISTANT_PREFIX, Setting};
+use crate::settings::{HOMEASSISTANT_DEVICES, HOMEASSISTANT_DISCOVERY, HOMEASSISTANT_PREFIX};
 use crate::store::Store;
 use crate::text::Fingerprint;
 
@@ -72,11 +72,6 @@ impl Discovery {
         // The row takes only what fits.
         self.prefix.replace(String::try_from(prefix).unwrap_or_default());
         self.apply(store, config).await;
-    }
-
-    /// Whether a setting is one of those that [`apply`](Self::apply) reads.
-    pub fn depends_on(setting: &Setting) -> bool {
-        [&HOMEASSISTANT_DISCOVERY, &HOMEASSISTANT_DEVICES].iter().any(|row| core::ptr::eq(setting, *row))
     }
 
     /// Reads the settings that somebody has changed. The hub and all devices have to be announced again then, or removed.

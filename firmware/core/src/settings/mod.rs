@@ -37,6 +37,23 @@ pub struct Setting {
     pub is_secret: bool,
     /// Whether a change takes effect only when the hub starts the next time.
     pub needs_restart: bool,
+    /// What a change is applied to at once, if the setting is not read each time it counts.
+    pub effect: Effect,
+}
+
+/// What a change of a setting is applied to at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    None,
+    /// The speaker.
+    Volume,
+    /// The clock: the new server is asked.
+    TimeServer,
+    /// Home Assistant's announcements, which are published or removed.
+    Announcements,
+    /// The count of wrong PINs, which starts again.
+    Pin,
 }
 
 /// Which values a setting takes. Values are kept as texts; a whole number is one in JSON.
@@ -184,6 +201,7 @@ impl Setting {
         default: |_| "",
         is_secret: false,
         needs_restart: false,
+        effect: Effect::None,
     };
 
     /// What settings have in common that are read when the hub starts.

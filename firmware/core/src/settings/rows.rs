@@ -1,6 +1,6 @@
 //! Every setting, one row each. To add one, add a row; `docs/settings.md` has the same table, which a test compares.
 
-use super::{Setting, SettingKind};
+use super::{Effect, Setting, SettingKind};
 use crate::limits;
 use crate::store::flags::{FIRST_PROJECT, PROJECT as PROJECT_KEY};
 
@@ -93,6 +93,7 @@ rows! {
         purpose: "Who is asked for the time by SNTP, HOST or HOST:PORT, before the router and the broker; empty for nobody at all",
         kind: SettingKind::Short(limits::HOST),
         default: |config| config.time_server,
+        effect: Effect::TimeServer,
         ..Setting::PLAIN
     };
     /// The speed of the controller's line.
@@ -170,6 +171,7 @@ rows! {
         purpose: "How loud the speaker is, in percent",
         kind: SettingKind::Whole(0, 100),
         default: |_| "50",
+        effect: Effect::Volume,
         ..Setting::PLAIN
     };
     /// Whether a model may unlock a lock.
@@ -250,6 +252,7 @@ rows! {
         purpose: "The PIN by which people approve in the conversation itself; empty for none",
         kind: SettingKind::Code,
         is_secret: true,
+        effect: Effect::Pin,
         ..Setting::PLAIN
     };
     /// Whether the hub announces itself to Home Assistant.
@@ -258,6 +261,7 @@ rows! {
         purpose: "Whether the hub appears in Home Assistant by itself, by MQTT discovery",
         kind: SettingKind::Switch,
         default: |config| if config.discovery { "on" } else { "off" },
+        effect: Effect::Announcements,
         ..Setting::PLAIN
     };
     /// Whether it announces its devices, too.
@@ -266,6 +270,7 @@ rows! {
         purpose: "Whether its devices appear there, too; off for those who have them there already, by Z-Wave JS",
         kind: SettingKind::Switch,
         default: |_| "on",
+        effect: Effect::Announcements,
         ..Setting::PLAIN
     };
     /// Where it announces them.
