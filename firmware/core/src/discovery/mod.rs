@@ -76,8 +76,8 @@ impl Discovery {
 
     /// Reads the settings that somebody has changed. The hub and all devices have to be announced again then, or removed.
     pub async fn apply<F: MultiwriteNorFlash>(&self, store: &mut Store<'_, F>, config: &Config<'_>) {
-        self.is_on.set(HOMEASSISTANT_DISCOVERY.value(store, config).await == "on");
-        self.has_devices.set(HOMEASSISTANT_DEVICES.value(store, config).await == "on");
+        self.is_on.set(HOMEASSISTANT_DISCOVERY.get(store, config).await);
+        self.has_devices.set(HOMEASSISTANT_DEVICES.get(store, config).await);
         self.announce_hub();
         self.sweep_if_off();
     }

@@ -4,6 +4,7 @@
 mod base64;
 pub mod certificate;
 mod rows;
+mod typed;
 
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
 pub use self::rows::*;
+pub use self::typed::{SettingValue, TypedSetting};
 use crate::config::{Address, Config, HubId, is_word};
 use crate::json::{self, Value, Writer};
 use crate::limits;
@@ -153,11 +155,12 @@ const PIN_MOST: u32 = 48;
 pub const CODE_LEAST: usize = 4;
 
 /// What is done about something that may be dangerous, from the mildest to the strictest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Policy {
     /// It is done.
     Allow,
     /// A person is asked first.
+    #[default]
     Ask,
     /// It is not done.
     Deny,
