@@ -145,7 +145,7 @@ pub struct Approvals {
 }
 
 impl Approvals {
-    /// None is pending.
+    /// No pending approvals.
     pub const fn new() -> Self {
         Self {
             places: [const { Place::new() }; limits::APPROVALS],
