@@ -1,12 +1,8 @@
 //! The button that resets the settings: somebody holds it for five seconds.
 
-use embassy_sync::blocking_mutex::raw::NoopRawMutex;
-use embassy_sync::mutex::Mutex;
 use embassy_time::Instant;
-use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use crate::limits;
-use crate::store::{Key, Section, Store, StoreError};
 
 /// How long the button has been held.
 ///
@@ -32,22 +28,6 @@ impl Button {
         };
         *self = next;
         is_held
-    }
-}
-
-/// Deletes all settings, rules among them. Flags and documents stay. Dropped in the middle, some are left.
-pub async fn reset_settings<F: MultiwriteNorFlash>(
-    store: &Mutex<NoopRawMutex, Store<'_, F>>,
-) -> Result<(), StoreError> {
-    let mut store = store.lock().await;
-    loop {
-        let first = match store.names(Section::Settings).await?.next() {
-            Some(Key::Setting(name)) => heapless::String::<{ limits::NAME }>::try_from(name),
-            _ => return Ok(()),
-        };
-        // Names in the store fit.
-        let Ok(name) = first else { return Ok(()) };
-        store.delete(Key::Setting(&name)).await?;
     }
 }
 

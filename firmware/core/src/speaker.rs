@@ -59,9 +59,7 @@ impl Speaker {
         config: &Config<'_>,
     ) {
         self.forget();
-        if let Ok(level) = VOLUME.value(store, config).await.parse() {
-            platform.set_volume(level);
-        }
+        platform.set_volume(VOLUME.get(store, config).await);
         self.show(platform.volume());
     }
 

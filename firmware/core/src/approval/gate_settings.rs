@@ -7,10 +7,8 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use super::{Risk, Risks};
 use crate::config::Config;
-use crate::limits;
-use crate::settings::{GATE_DIRECT, GATE_PIN, GATE_SECONDS, Policy, Setting};
+use crate::settings::{GATE_DIRECT, GATE_PIN, GATE_SECONDS, Policy};
 use crate::store::Store;
-use crate::text::clip;
 use crate::tool::Caller;
 
 /// The settings that decide about a call.
@@ -32,27 +30,19 @@ impl GateSettings {
         store: &Mutex<NoopRawMutex, Store<'_, F>>,
         config: &Config<'_>,
     ) -> Self {
-        let value = async |row: &Setting| -> heapless::String<{ limits::PIN }> {
-            clip(&row.value(&mut *store.lock().await, config).await)
-        };
-        let mut this = Self {
-            is_guarded: true,
-            policies: [Policy::Ask; _],
-            patience: Duration::from_secs(60),
-            has_pin: false,
-        };
+        let mut this =
+            Self { is_guarded: true, policies: [Policy::Ask; _], patience: Duration::MIN, has_pin: false };
         if let Caller::Person = caller
-            && value(&GATE_DIRECT).await != "on"
+            && !GATE_DIRECT.get(&mut *store.lock().await, config).await
         {
             return Self { is_guarded: false, ..this };
         }
         for (policy, risk) in this.policies.iter_mut().zip(Risk::ALL) {
-            *policy = Policy::named(&value(risk.setting()).await).unwrap_or(Policy::Ask);
+            *policy = risk.setting().get(&mut *store.lock().await, config).await;
         }
-        if let Ok(seconds) = value(&GATE_SECONDS).await.parse() {
-            this.patience = Duration::from_secs(seconds);
-        }
-        this.has_pin = !value(&GATE_PIN).await.is_empty();
+        let seconds = GATE_SECONDS.get(&mut *store.lock().await, config).await;
+        this.patience = Duration::from_secs(seconds.into());
+        this.has_pin = !GATE_PIN.get(&mut *store.lock().await, config).await.is_empty();
         this
     }
 

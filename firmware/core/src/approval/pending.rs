@@ -146,7 +146,7 @@ pub struct Approvals {
 }
 
 impl Approvals {
-    /// None is pending.
+    /// No pending approvals.
     pub const fn new() -> Self {
         Self {
             places: [const { Place::new() }; limits::APPROVALS],

@@ -3,7 +3,8 @@
 use crate::home::{Kind, Risk};
 use crate::json::Text;
 use crate::settings::{
-    GATE_CLOSE, GATE_LOCK, GATE_OPEN, GATE_SIREN, GATE_TOOLS, GATE_UNLOCK, GATE_UNMARKED, Setting,
+    GATE_CLOSE, GATE_LOCK, GATE_OPEN, GATE_SIREN, GATE_TOOLS, GATE_UNLOCK, GATE_UNMARKED, Policy,
+    TypedSetting,
 };
 
 impl Risk {
@@ -35,7 +36,7 @@ impl Risk {
     }
 
     /// The setting that decides whether a model may do it.
-    pub(super) const fn setting(self) -> &'static Setting {
+    pub(super) const fn setting(self) -> &'static TypedSetting<Policy> {
         match self {
             Self::Unlock => &GATE_UNLOCK,
             Self::Lock => &GATE_LOCK,

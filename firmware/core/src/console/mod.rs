@@ -212,13 +212,11 @@ impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>
                 "this forgets all settings, flags and documents, and restarts the hub; to do it: factory-reset confirm"
             ));
         }
-        let erased = self.hub.store.lock().await.erase_all().await;
-        match erased {
+        match self.hub.factory_reset().await {
             Ok(()) => {
                 info!("console: everything is forgotten");
-                self.hub.speaker.forget();
                 self.screen.line(format_args!("everything is forgotten"));
-                self.restart();
+                self.screen.line(format_args!("the hub restarts now"));
             }
             Err(error) => self.screen.line(format_args!("nothing is erased: {error}")),
         }

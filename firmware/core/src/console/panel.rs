@@ -3,7 +3,7 @@
 use embassy_time::{Instant, Timer};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use crate::button::{self, Button};
+use crate::button::Button;
 use crate::context::HubContext;
 use crate::indicator;
 use crate::limits;
@@ -25,12 +25,8 @@ pub(crate) async fn run_panel<F: MultiwriteNorFlash>(hub: &HubContext<'_, Store<
         }
         if button.poll(hub.platform.is_button_pressed(), Instant::now()) {
             warn!("hub: the button was held; the settings are reset, and the hub restarts");
-            match button::reset_settings(hub.store).await {
-                Ok(()) => {
-                    hub.speaker.forget();
-                    hub.restart.signal(());
-                }
-                Err(_) => error!("hub: the settings cannot be reset: the flash does not work"),
+            if hub.reset_settings().await.is_err() {
+                error!("hub: the settings cannot be reset: the flash does not work");
             }
         }
         Timer::after(limits::PANEL_POLL).await;

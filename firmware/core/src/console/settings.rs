@@ -1,6 +1,7 @@
 //! `show`, `set` and `unset`.
 
 use core::ops::Range;
+use core::pin::{Pin, pin};
 
 use embedded_io_async::Write;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
@@ -9,16 +10,13 @@ use heapless::{String, Vec};
 use super::Console;
 use super::command::{assignment, known_key, nearest_key};
 use super::input::Input;
-use crate::approval::forget_wrong_pins;
-use crate::context::HubContext;
-use crate::discovery::Discovery;
+use crate::context::{HubContext, NewValue, NotWritten};
 use crate::hash::Fnv32;
 use crate::limits;
 use crate::log::info;
 use crate::platform::Network;
-use crate::request;
-use crate::settings::{self, RULE_PREFIX, SETTINGS, Setting, SettingKind, TIME_SERVER, VOLUME, certificate};
-use crate::store::{Key, Section, Store, StoreError};
+use crate::settings::{self, RULE_PREFIX, SETTINGS, Setting, SettingKind, certificate};
+use crate::store::{Key, Section, Store};
 use crate::text::one_line;
 
 /// A key, as it is kept.
@@ -139,23 +137,7 @@ impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>
                 _ => self.set_certificate(input, range).await,
             };
         }
-        if setting.kind == SettingKind::Rule {
-            let name = key.strip_prefix(RULE_PREFIX).unwrap_or_default();
-            return match request::check_rule(name, value) {
-                Ok(()) => self.keep(&key, setting, value).await,
-                Err(refusal) => self.screen.line(format_args!("{key}: {}", refusal.words())),
-            };
-        }
-        match setting.check_text(value) {
-            // By reference: moved out of its result, the future would hold it twice.
-            Ok(ref text) => self.keep(&key, setting, text).await,
-            Err(error) => self.screen.line(format_args!("{key} {error}")),
-        }
-    }
-
-    async fn keep(&mut self, key: &str, setting: &'static Setting, value: &str) {
-        let kept = self.hub.store.lock().await.set(Key::Setting(key), value).await;
-        self.changed(key, setting, kept).await;
+        self.write(&key, setting, NewValue::Typed(value)).await;
     }
 
     /// Keeps the certificate in this part of the line.
@@ -164,39 +146,41 @@ impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>
         let Some(base64) = input.scratch().get_mut(range).and_then(certificate::to_base64) else {
             return self.screen.line(format_args!("{} must be {}", setting.key, setting.kind));
         };
-        self.started.changed(setting);
-        self.keep(setting.key, setting, base64).await;
+        self.write(setting.key, setting, NewValue::Typed(base64)).await;
     }
 
     /// Brings back the default of this setting.
     pub(super) async fn unset(&mut self, typed: &str) {
         let Some((key, setting)) = self.find(assignment(typed).0) else { return };
-        let deleted = self.hub.store.lock().await.delete(Key::Setting(&key)).await;
-        if setting.kind == SettingKind::Certificate && deleted == Ok(true) {
-            self.started.changed(setting);
-        }
-        self.changed(&key, setting, deleted.map(drop)).await;
+        self.write(&key, setting, NewValue::Default).await;
     }
 
-    /// Applies a change, and shows what came of it.
-    async fn changed(&mut self, key: &str, setting: &'static Setting, kept: Result<(), StoreError>) {
-        if let Err(error) = kept {
-            return self.screen.line(format_args!("{key} stays as it was: {error}"));
+    /// Changes a setting, and shows the outcome.
+    async fn write(&mut self, key: &str, setting: &'static Setting, value: NewValue<'_>) {
+        let is_certificate = setting.kind == SettingKind::Certificate;
+        let is_reset = matches!(value, NewValue::Default);
+        let written = {
+            // Behind a pointer, for a stack frame of its own.
+            let writing: Pin<&mut dyn Future<Output = _>> =
+                pin!(self.hub.write_setting(key, setting, value, &mut []));
+            writing.await
+        };
+        // The value of a certificate does not show that it has changed. A failure may have changed it.
+        if is_certificate && (matches!(written, Ok(true)) || !is_reset) {
+            self.started.changed(setting);
         }
-        info!("console: {} was changed", key);
-        if let Err(error) = forget_wrong_pins(setting, &mut *self.hub.store.lock().await).await {
+        match &written {
+            Ok(_) | Err(NotWritten::WrongPins(_)) => info!("console: {} was changed", key),
+            Err(NotWritten::Value(error)) => return self.screen.line(format_args!("{key} {error}")),
+            Err(NotWritten::Rule(refusal)) => {
+                return self.screen.line(format_args!("{key}: {}", refusal.words()));
+            }
+            Err(NotWritten::Store(error)) => {
+                return self.screen.line(format_args!("{key} stays as it was: {error}"));
+            }
+        }
+        if let Err(NotWritten::WrongPins(error)) = &written {
             self.screen.line(format_args!("Wrong PINs are not forgotten: {error}"));
-        }
-        if core::ptr::eq(setting, &TIME_SERVER) {
-            self.hub.clock.want();
-        }
-        if core::ptr::eq(setting, &VOLUME) {
-            let mut store = self.hub.store.lock().await;
-            self.hub.speaker.apply(self.hub.platform, &mut store, self.hub.config).await;
-        }
-        if Discovery::depends_on(setting) {
-            self.hub.discovery.apply(&mut *self.hub.store.lock().await, self.hub.config).await;
-            self.hub.home.announce_all();
         }
         match setting.kind {
             SettingKind::Rule => self.screen.line(format_args!("{key} is changed")),

@@ -8,11 +8,12 @@ use heapless::String;
 use super::Console;
 use super::improv::{self, Error, Request, State};
 use crate::config::Config;
+use crate::context::{NewValue, NotWritten};
 use crate::limits;
 use crate::log::{info, warn};
 use crate::platform::{AccessPoint, Credentials, Network, NetworkState};
 use crate::settings::{HUB_ID, HUB_NAME, Setting, WIFI_PASSWORD, WIFI_SSID};
-use crate::store::{Key, Store};
+use crate::store::Store;
 use crate::text::{self, one_line};
 
 /// Joins the Wi-Fi network that is set.
@@ -115,15 +116,14 @@ impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>
         setting: &'static Setting,
         name: Option<&str>,
     ) -> Result<(), Error> {
-        let mut store = self.hub.store.lock().await;
         if let Some(name) = name {
             let is_host_name = setting.key == HUB_ID.key;
             let wrong = if is_host_name { Error::BadHostName } else { Error::Invalid };
-            let checked = setting.check_text(name).map_err(|_| wrong)?;
-            store.set(Key::Setting(setting.key), &checked).await.map_err(|_| Error::Failed)?;
+            let written = self.hub.write_setting(setting.key, setting, NewValue::Typed(name), &mut []).await;
+            written.map_err(|why| if let NotWritten::Value(_) = why { wrong } else { Error::Failed })?;
             info!("improv: {} was changed", setting.key);
         }
-        let name = setting.value(&mut store, self.hub.config).await;
+        let name = setting.value(&mut *self.hub.store.lock().await, self.hub.config).await;
         improv::write_result(command, &[&name], self.screen);
         Ok(())
     }
@@ -143,8 +143,8 @@ impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>
             return Err(Error::Unable);
         }
         for (setting, value) in [(&WIFI_SSID, &ssid), (&WIFI_PASSWORD, &password)] {
-            let kept = hub.store.lock().await.set(Key::Setting(setting.key), value).await;
-            kept.map_err(|_| Error::Failed)?;
+            let written = hub.write_setting(setting.key, setting, NewValue::Typed(value), &mut []).await;
+            written.map_err(|_| Error::Failed)?;
             self.started.applied(setting, value);
         }
         info!("improv: joined the network {}", ssid.as_str());

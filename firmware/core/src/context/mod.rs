@@ -2,6 +2,7 @@
 
 mod events;
 mod identity;
+mod write_setting;
 
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
@@ -10,6 +11,7 @@ use embassy_time::Instant;
 
 pub(crate) use self::events::{Event, Events};
 pub(crate) use self::identity::Identity;
+pub(crate) use self::write_setting::{NewValue, NotWritten};
 use crate::approval::Approvals;
 use crate::clock::{Clock, Reading};
 use crate::config::Config;
@@ -140,40 +142,26 @@ impl<'a, S> HubContext<'a, S> {
         network: &'a dyn Fn() -> NetworkStatus,
         store: &'a Mutex<NoopRawMutex, S>,
     ) -> Self {
-        let Memory {
-            port,
-            registry,
-            home,
-            approvals,
-            discovery,
-            questions,
-            conversations,
-            slots,
-            events,
-            notices,
-            identity,
-        } = memory;
-        let RunState { speaker, broker, clock, restart } = state;
         Self {
             config,
-            identity,
+            identity: &memory.identity,
             platform,
             network,
             store,
-            clock,
-            port,
-            broker,
-            questions,
-            speaker,
-            registry,
-            home,
-            approvals,
-            discovery,
-            conversations,
-            slots,
-            events,
-            notices,
-            restart,
+            clock: &state.clock,
+            port: &memory.port,
+            broker: &state.broker,
+            questions: &memory.questions,
+            speaker: &state.speaker,
+            registry: &memory.registry,
+            home: &memory.home,
+            approvals: &memory.approvals,
+            discovery: &memory.discovery,
+            conversations: &memory.conversations,
+            slots: &memory.slots,
+            events: &memory.events,
+            notices: &memory.notices,
+            restart: &state.restart,
         }
     }
 

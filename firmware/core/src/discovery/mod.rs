@@ -31,7 +31,7 @@ use crate::home::Device;
 use crate::json::{Overflow, Writer};
 use crate::limits;
 use crate::mqtt::Topic;
-use crate::settings::{HOMEASSISTANT_DEVICES, HOMEASSISTANT_DISCOVERY, HOMEASSISTANT_PREFIX, Setting};
+use crate::settings::{HOMEASSISTANT_DEVICES, HOMEASSISTANT_DISCOVERY, HOMEASSISTANT_PREFIX};
 use crate::store::Store;
 
 /// Who announces, in every announcement.
@@ -74,15 +74,10 @@ impl Discovery {
         self.apply(store, config).await;
     }
 
-    /// Whether a setting is one of those that [`apply`](Self::apply) reads.
-    pub fn depends_on(setting: &Setting) -> bool {
-        [&HOMEASSISTANT_DISCOVERY, &HOMEASSISTANT_DEVICES].iter().any(|row| core::ptr::eq(setting, *row))
-    }
-
     /// Reads the settings that somebody has changed. The hub and all devices have to be announced again then, or removed.
     pub async fn apply<F: MultiwriteNorFlash>(&self, store: &mut Store<'_, F>, config: &Config<'_>) {
-        self.is_on.set(HOMEASSISTANT_DISCOVERY.value(store, config).await == "on");
-        self.has_devices.set(HOMEASSISTANT_DEVICES.value(store, config).await == "on");
+        self.is_on.set(HOMEASSISTANT_DISCOVERY.get(store, config).await);
+        self.has_devices.set(HOMEASSISTANT_DEVICES.get(store, config).await);
         self.announce_hub();
         self.sweep_if_off();
     }

@@ -10,13 +10,11 @@ use super::{content, device, health, settings, time, turn};
 use crate::chat::prompts;
 use crate::context::{Event, HubContext};
 use crate::conversations::ConversationId;
-use crate::discovery::Discovery;
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::limits;
 use crate::log::{error, warn};
 use crate::mqtt::{ReplyTo, Topics};
 use crate::request::{self, Job, Refusal, Request};
-use crate::settings::{TIME_SERVER, VOLUME};
 use crate::store::Store;
 use crate::tool::{self, Caller, Format, Name, Registry};
 use crate::tools::{ToolCall, write_now};
@@ -87,18 +85,9 @@ async fn plain<F: MultiwriteNorFlash>(
         Request::ContentPut => content::put(request, store, reply).await?,
         Request::ContentDelete => content::delete(request, store).await?,
         Request::ConfigSet => {
-            let setting = settings::set(request, store, reply).await?;
-            needs_restart = setting.needs_restart;
-            if core::ptr::eq(setting, &VOLUME) {
-                hub.speaker.apply(hub.platform, &mut *store.lock().await, hub.config).await;
-            }
-            if core::ptr::eq(setting, &TIME_SERVER) {
-                hub.clock.want();
-            }
-            if Discovery::depends_on(setting) {
-                hub.discovery.apply(&mut *store.lock().await, hub.config).await;
-                hub.home.announce_all();
-            }
+            // Behind a pointer, for a stack frame of its own.
+            let setting: Pin<&mut dyn Future<Output = _>> = pin!(settings::set(request, hub, reply));
+            needs_restart = setting.await?.needs_restart;
         }
         Request::ConfigGet => hub.speaker.keep_now(store).await,
         Request::TimeSet => time::set(request, hub.clock)?,

@@ -97,8 +97,8 @@ impl<'a> Hub<'a> {
         Start {
             // Rows only take values that fit.
             id: heapless::String::try_from(&*id).unwrap_or_default(),
-            baud_rate: baud_rate(&mut store, config).await,
-            led_pin: rows::LED_PIN.value(&mut store, config).await.parse().ok(),
+            baud_rate: rows::CONTROLLER_BAUD.get(&mut store, config).await,
+            led_pin: rows::LED_PIN.get(&mut store, config).await,
         }
     }
 
@@ -151,7 +151,7 @@ impl<'a> Hub<'a> {
                 pin!(start::prefer_tools(registry, store, config));
             preferring.await;
         }
-        let has_examples = EXAMPLE_TOOLS.value(store, config).await == "on";
+        let has_examples = EXAMPLE_TOOLS.get(store, config).await;
         let examples = if has_examples { tools::EXAMPLE_TOOLS } else { &[] };
         for tool in declared.iter().chain(examples) {
             // What does not fit has been logged; the rest works.
@@ -204,7 +204,7 @@ struct ControllerHint<'a> {
 
 impl<'a> ControllerHint<'a> {
     async fn read<F: MultiwriteNorFlash>(store: &mut Store<'_, F>, config: &Config<'a>) -> Self {
-        let baud_rate = baud_rate(store, config).await;
+        let baud_rate = rows::CONTROLLER_BAUD.get(store, config).await;
         Self { text: config.controller_hint, baud_rate }
     }
 }
@@ -216,12 +216,6 @@ impl Display for ControllerHint<'_> {
             None => f.write_str(self.text),
         }
     }
-}
-
-/// The baud rate of the controller's line.
-async fn baud_rate<F: MultiwriteNorFlash>(store: &mut Store<'_, F>, config: &Config<'_>) -> u32 {
-    // The setting accepts only values that fit.
-    rows::CONTROLLER_BAUD.value(store, config).await.parse().unwrap_or(hub_contract::DEFAULT_BAUD)
 }
 
 /// Opens the store. Without it the hub runs, too.

@@ -7,13 +7,13 @@ use embassy_sync::mutex::Mutex;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-use crate::approval;
 use crate::chat::rule::BUILT_IN;
 use crate::config::Config;
+use crate::context::{HubContext, NewValue};
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
 use crate::request::{self, Refusal};
-use crate::settings::{self, RULE_PREFIX, SETTINGS, Setting, SettingError, SettingKind};
+use crate::settings::{self, RULE_PREFIX, SETTINGS, Setting, SettingKind};
 use crate::store::{Key, Section, Store};
 
 type SettingKey = String<{ limits::NAME }>;
@@ -117,26 +117,14 @@ pub(super) async fn get<F: MultiwriteNorFlash>(
 /// while it is unescaped.
 pub(super) async fn set<F: MultiwriteNorFlash>(
     request: Value<'_>,
-    store: &Mutex<NoopRawMutex, Store<'_, F>>,
+    hub: &HubContext<'_, Store<'_, F>>,
     scratch: &mut [u8],
 ) -> Result<&'static Setting, Refusal> {
     let key: SettingKey = request::text(request, "key")?.ok_or(Refusal::NoSetting)?;
     let setting = settings::find(&key).ok_or(Refusal::NoSetting)?;
     let value = request.get("value").ok_or(Refusal::NotText("value"))?;
-    let mut store = store.lock().await;
-    if value.kind() == Kind::Null {
-        store.delete(Key::Setting(&key)).await?;
-    } else if let Some(name) = key.strip_prefix(RULE_PREFIX) {
-        request::check_rule(name, value.text())?;
-        store.set(Key::Setting(&key), value.text()).await?;
-    } else if setting.kind == SettingKind::Certificate {
-        let text = value.as_text().ok_or(SettingError::Kind(setting.kind))?;
-        store.set(Key::Setting(&key), setting.check_certificate(text, scratch)?).await?;
-    } else {
-        let text = setting.check(value)?;
-        store.set(Key::Setting(&key), &text).await?;
-    }
-    approval::forget_wrong_pins(setting, &mut store).await?;
+    let value = if value.kind() == Kind::Null { NewValue::Default } else { NewValue::Json(value) };
+    hub.write_setting(&key, setting, value, scratch).await?;
     Ok(setting)
 }
 

@@ -2,6 +2,7 @@
 //! settings and the documentation all come from there.
 
 mod rows;
+mod typed;
 
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
 pub use self::rows::*;
+pub use self::typed::{SettingValue, TypedSetting};
 use crate::config::{Address, Config, HubId, is_word};
 use crate::json::{self, Value, Writer};
 use crate::limits;
@@ -36,6 +38,23 @@ pub struct Setting {
     pub is_secret: bool,
     /// Whether a change takes effect only when the hub starts the next time.
     pub needs_restart: bool,
+    /// What a change is applied to at once, if the setting is not read each time it counts.
+    pub effect: Effect,
+}
+
+/// What a change of a setting is applied to at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    None,
+    /// The speaker.
+    Volume,
+    /// The clock: the new server is asked.
+    TimeServer,
+    /// Home Assistant's announcements, which are published or removed.
+    Announcements,
+    /// The count of wrong PINs, which starts again.
+    Pin,
 }
 
 /// Which values a setting takes. Values are kept as texts; a whole number is one in JSON.
@@ -135,11 +154,12 @@ const PIN_MOST: u32 = 48;
 pub const CODE_LEAST: usize = 4;
 
 /// What is done about something that may be dangerous, from the mildest to the strictest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Policy {
     /// It is done.
     Allow,
     /// A person is asked first.
+    #[default]
     Ask,
     /// It is not done.
     Deny,
@@ -183,6 +203,7 @@ impl Setting {
         default: |_| "",
         is_secret: false,
         needs_restart: false,
+        effect: Effect::None,
     };
 
     /// What settings have in common that are read when the hub starts.

@@ -29,9 +29,7 @@ pub(super) async fn run<F: MultiwriteNorFlash>(
     _: Value<'_>,
     result: &mut Writer<'_>,
 ) -> ToolResult {
-    call.hub.store.lock().await.erase_all().await?;
-    call.hub.speaker.forget();
-    call.hub.restart.signal(());
+    call.hub.factory_reset().await?;
     result.object(|object| {
         object.field("erased", true);
         object.field("restarting", true);

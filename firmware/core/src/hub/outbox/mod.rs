@@ -26,7 +26,7 @@ use crate::request::Intake;
 /// Exactly once, so that a caller gets one answer even if the connection breaks while it is sent.
 const REPLY_QOS: QoS = QoS::ExactlyOnce;
 
-/// States of devices that are published before the outbox starts again with what is more urgent.
+/// Device states published per pass. Then more urgent messages have their turn.
 const DEVICES_AT_ONCE: usize = 4;
 
 /// A row of [`Outbox::outgoing`].
@@ -51,7 +51,7 @@ struct Outgoing<S> {
     at_once: Option<usize>,
     /// Whether the row waits while the one above it waits for room.
     follows: bool,
-    /// Whether the outbox, while this row waits for room, sleeps until there is some.
+    /// Whether the outbox ignores news while this row waits for room.
     has_backlog: bool,
     /// Takes the next message that is due.
     due: fn(&mut Outbox<'_, S>) -> Option<Item>,
@@ -97,7 +97,7 @@ impl Item {
     }
 }
 
-/// What became of a message, and what it cost.
+/// The outcome of sending a message.
 struct Attempt {
     sent: Result<Sent, Lost>,
     bytes: usize,
@@ -105,7 +105,7 @@ struct Attempt {
 }
 
 impl Attempt {
-    /// Whether there was no room.
+    /// Whether there was no room for it.
     fn is_late(&self) -> bool {
         matches!(self.sent, Ok(Sent::Later))
     }
@@ -138,7 +138,7 @@ impl<S> Outgoing<S> {
     /// connection is published again with the next.
     const BULK: Self = Self { qos: QoS::AtMostOnce, has_backlog: true, ..Self::STATE };
 
-    /// What the hub is.
+    /// The hub's description of itself.
     const INFO: Self = Self {
         topic: TopicName::Own("info"),
         due: |outbox| outbox.take_info(),
@@ -198,7 +198,7 @@ impl<S> Outbox<'_, S> {
                     topic: TopicName::Of(|outbox, item| outbox.topics.approval(item.number())),
                     has_backlog: true,
                     due: |outbox| outbox.hub.approvals.take_due().map(Item::Number),
-                    // Nobody is to decide about what does not wait any more.
+                    // Nobody decides about a call that no longer waits.
                     expiry: |outbox, item| {
                         Some(outbox.hub.approvals.seconds_left(item.number()).unwrap_or(1))
                     },
@@ -363,7 +363,7 @@ impl<S> Outbox<'_, S> {
                     },
                     ..Outgoing::BULK
                 }),
-                // What is worth a graph. If there is no room, the next one comes soon.
+                // Figures for graphs. If there is no room, the next ones follow soon.
                 Row::Topic(Outgoing {
                     topic: TopicName::Own("health"),
                     qos: QoS::AtMostOnce,

@@ -93,10 +93,9 @@ impl<F: MultiwriteNorFlash> Driver<'_, Store<'_, F>> {
         let wanted = choose_rule::Wanted { name: name.as_deref(), intent };
         let mut store = self.hub.store.lock().await;
         let (rule, rest) = choose_rule::choose(wanted, config.rule, &mut store, scratch).await?;
-        // It suits its row: a number from 1 on.
-        let max_iterations = settings::MAX_ITERATIONS.value(&mut store, config).await.parse().unwrap_or(1);
+        let max_iterations = settings::MAX_ITERATIONS.get(&mut store, config).await;
         settings.apply(&rule, max_iterations);
-        settings.tools.enabled &= settings::TOOLS.value(&mut store, config).await == "on";
+        settings.tools.enabled &= settings::TOOLS.get(&mut store, config).await;
         let documents = match rule.context {
             Some(expression) => documents(expression, &mut store, rest).await,
             None => "",
