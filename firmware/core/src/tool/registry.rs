@@ -523,7 +523,7 @@ pub(super) fn name_for_models(name: &str) -> impl Iterator<Item = u8> {
     name.bytes().map(|byte| if byte == b'.' { b'_' } else { byte })
 }
 
-/// [`name_for_models`] as a text. `None` if it is too long for a name.
+/// A name as models see it. `None` if it is too long for a name.
 pub fn model_name(name: &str) -> Option<Name> {
     let mut seen = Name::new();
     name_for_models(name).try_for_each(|byte| seen.push(char::from(byte))).ok()?;
