@@ -4,6 +4,8 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use host_broker::{Options, Server as Broker};
+// Linked for the time driver of the MQTT client.
+use host_desktop as _;
 use support::client::{Client, Publish};
 use support::server::{Act, Server};
 use tokio::net::TcpStream;
