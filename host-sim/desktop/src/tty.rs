@@ -215,7 +215,9 @@ mod tests {
         let port = |text: &str| text.parse::<SerialPort>();
         assert_eq!(port("/dev/ttyUSB0"), Ok(SerialPort { path: "/dev/ttyUSB0".into(), baud: 115_200 }));
         assert_eq!(port("/dev/tty@9600"), Ok(SerialPort { path: "/dev/tty".into(), baud: 9600 }));
-        for (text, words) in [("", "is missing"), ("@9600", "is missing"), ("/dev/x@", "a number like")] {
+        for (text, words) in
+            [("", "is missing"), ("@9600", "is missing"), ("/dev/x@", "a number such as 115200")]
+        {
             let error = port(text).expect_err(text);
             assert!(error.contains(words), "{error}");
         }
