@@ -291,8 +291,10 @@ fn the_prompt_helps_and_tells_what_goes_on() {
     assert!(reply.contains("Tool 'nonsense' not found"), "it looks like a call, so it is one: {reply}");
     let reply = prompt.ask("datetime");
     assert!(reply.contains("\"tool_name\":\"datetime\""), "a tool without arguments: {reply}");
-    let reply = prompt.ask("status");
+    let reply = prompt.ask("content");
     assert!(reply.contains("\"content\":"), "only the end of a tool's name, so it is said: {reply}");
+    let reply = prompt.ask("status");
+    assert!(reply.contains("\"on\":["), "what is on: {reply}");
     let told = prompt.quit();
     for part in ["@status @goodnight @explain", "NAME {json}", "unplug, plug", "tools  ", "quit, exit  "] {
         assert!(told.contains(part), "{part}: {told}");

@@ -184,7 +184,7 @@ fn ctrl_c_cancels_what_the_hub_is_working_on() {
     terminal.shows("waiting for the model", 1);
     let id = terminal.child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
-    terminal.shows("Cancelled.", 1);
+    terminal.shows("the turn was cancelled", 1);
     terminal.prompts(2);
     terminal.types("quit\r");
     assert_eq!(terminal.ends(), Some(0));

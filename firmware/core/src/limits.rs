@@ -284,7 +284,7 @@ pub const DEVICES: usize = 64;
 
 /// The names, rooms and states of all devices, and what can be done with locks, garage doors and sirens. A light takes 60, a
 /// metering plug 110, a guarded device 240: a large real home takes some 7 KiB, and 8.5 KiB with two-byte letters or 14 guarded devices.
-pub const HOME_TEXTS: usize = 9 * 1024 + 512;
+pub const HOME_TEXTS: usize = 8 * 1024 + 512;
 
 /// Devices without room that are looked at after one list: a list of 80 devices takes 0.7 seconds at 115200 baud.
 pub const INSPECTED: usize = 6;

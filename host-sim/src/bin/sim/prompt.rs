@@ -309,9 +309,9 @@ async fn with_progress<T>(
             let request = json!({ "conversation": "default" }).to_string();
             let reply = ask(network.clone(), settings, "cancel", request.as_bytes(), PATIENCE).await;
             let reply = reply.map(|reply| serde_json::from_slice::<Value>(&reply).unwrap_or_default());
-            match reply.is_ok_and(|reply| reply["cancelled"] == true) {
-                true => tell("  Cancelled."),
-                false => tell("  This cannot be cancelled. To quit, press Ctrl-C again."),
+            // The reply to what was cancelled says so itself.
+            if reply.is_ok_and(|reply| reply["cancelled"] != true) {
+                tell("  This cannot be cancelled. To quit, press Ctrl-C again.");
             }
         }
         std::future::pending::<()>().await
