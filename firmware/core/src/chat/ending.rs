@@ -8,7 +8,7 @@ use super::history::{Call, History};
 use super::provider::{ProviderError, RelayError};
 use super::reply::{FinishReason, ModelText};
 use super::report::Report;
-use super::turn_settings::TurnSettings;
+use super::turn::TurnSettings;
 use crate::json::{Cut, Value, Writer};
 use crate::limits;
 use crate::questions::Unanswered;

@@ -25,7 +25,6 @@ mod report;
 pub mod rule;
 pub mod template;
 pub mod turn;
-pub mod turn_settings;
 pub mod wake;
 
 #[cfg(test)]
@@ -37,5 +36,4 @@ pub use hub_mqtt::model::Provider;
 pub use provider::{Ask, ProviderError, RelayError};
 pub use reply::{Arguments, FinishReason, ModelReply, ModelText, RequestedCall};
 pub use rule::{Rule, RuleError};
-pub use turn::{Context, Input, Step, Turn};
-pub use turn_settings::TurnSettings;
+pub use turn::{Context, Input, Step, Turn, TurnSettings};

@@ -1,21 +1,18 @@
 //! The console: commands that somebody types on the serial port of people, and Improv Wi-Fi beside them on the same port.
 //!
 //! ```text
-//!   port ──► input ──┬──► command ──► settings, wifi, status, selftest ──► screen ──► port
+//!   port ──► input ──┬──► command ──► settings, wifi, status ──► screen ──► port
 //!                    └──► improv  ──► wifi, settings ───────────────────────▲
 //! ```
 //!
-//! `input`, `command`, `nearest` and `improv` decide and know no port. Lines of text end with CR and LF; a prompt, `> `,
+//! `input`, `command` and `improv` decide and know no port. Lines of text end with CR and LF; a prompt, `> `,
 //! waits for the next one. Nothing is completed, and what is mistyped gets the nearest word as an answer: what changes
 //! something is never guessed.
 
 pub mod command;
 pub mod improv;
 pub mod input;
-pub mod nearest;
-mod panel;
 mod screen;
-mod selftest;
 mod settings;
 mod status;
 mod wifi;
@@ -33,7 +30,6 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use self::command::{COMMANDS, Command, Meaning};
 use self::input::{Event, Input};
-pub(crate) use self::panel::run_panel;
 pub use self::screen::Screen;
 use self::settings::Started;
 pub use self::wifi::join_network;

@@ -6,7 +6,7 @@ use core::pin::{Pin, pin};
 use embassy_time::Duration;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use super::{content, device, health, settings, time, turn};
+use super::{content, device, self_report, settings, time, turn};
 use crate::chat::prompts;
 use crate::context::{Event, HubContext};
 use crate::conversations::ConversationId;
@@ -107,7 +107,7 @@ async fn plain<F: MultiwriteNorFlash>(
         Request::ToolList => tool_list(request, hub.registry, &mut writer)?,
         Request::Health => {
             let after: Option<Name> = request::text(request, "after")?;
-            health::write(hub, after.as_deref(), &mut writer);
+            self_report::write_health(hub, after.as_deref(), &mut writer);
         }
         Request::PromptList => prompt_list(&mut writer),
         Request::ContentList => content::list(request, store, &mut writer).await?,

@@ -10,10 +10,8 @@
 mod content;
 mod device;
 mod dispatch;
-mod health;
-mod info;
 mod outbox;
-mod safe;
+mod self_report;
 mod session;
 mod settings;
 mod start;
@@ -30,7 +28,6 @@ use embassy_time::Timer;
 use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-pub use self::info::LIMITS;
 use crate::config::{BAUD_PLACE, Config};
 use crate::console;
 use crate::context::{self, HubContext, RunState};
@@ -39,12 +36,15 @@ use crate::limits;
 use crate::link::{self, LinkContext, ResourceNews};
 use crate::log::{info, warn};
 use crate::mqtt;
+use crate::panel;
 use crate::platform::{Dial, Network, Platform};
 use crate::request::Job;
 use crate::settings::{self as rows, EXAMPLE_TOOLS, TOOL_PREFIX};
 use crate::store::{self, Gated, Store};
 use crate::tool::{self, DeclaredTools};
 use crate::tools;
+
+pub use self::self_report::LIMITS;
 
 /// All the memory one hub works in.
 ///
@@ -176,7 +176,7 @@ impl<'a> Hub<'a> {
             [pin!(serve(0)), pin!(serve(1)), pin!(serve(2)), pin!(serve(3)), pin!(serve(4))];
         let console = pin!(console::run(console, console_memory, hub, &network, hint));
         let time = pin!(time::keep(&network, hub));
-        let panel = pin!(console::run_panel(hub));
+        let panel = pin!(panel::run_panel(hub));
         let keeping = keep_and_restart(hub);
         let follow = pin!(home::follow(hub.port, home, notices));
         let upkeep = join5(console, panel, time, keeping, follow);

@@ -10,12 +10,9 @@
 //! are discovered, and are not offered while it is away.
 
 mod client;
-mod counts;
 mod line;
 mod port;
 mod report;
-mod resource;
-mod retries;
 mod rpc;
 mod status;
 mod wire;
@@ -24,11 +21,8 @@ mod wire;
 mod tests;
 
 pub use client::{Client, News, Reaction};
-pub use counts::Counts;
 pub use line::{Lines, Message, Piece};
 pub use port::{CallError, Port};
-pub use resource::{Offer, ResourceNews};
-pub use retries::Retries;
 pub use rpc::{Incoming, Method, Outgoing, RpcError, VERSIONS};
-pub use status::{Controller, LinkState, Loss, Status};
+pub use status::{Controller, Counts, LinkState, Loss, Offer, ResourceNews, Retries, Status};
 pub use wire::{LinkContext, run};

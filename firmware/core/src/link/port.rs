@@ -11,9 +11,9 @@ use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
 use embassy_time::{Instant, with_deadline};
 
-use super::counts::Counts;
 use super::line::Lines;
 use super::rpc::{Incoming, Method};
+use super::status::Counts;
 use super::status::{Loss, Status};
 use crate::json::{self, Writer};
 use crate::limits;

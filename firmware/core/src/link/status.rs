@@ -1,14 +1,16 @@
-//! The state of the link, for the rest of the hub.
+//! What is known of the link and its controller: state, counts, resources, and the schedule of attempts.
 
 use core::cell::RefCell;
 
 use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::signal::Signal;
+use embassy_time::Duration;
 use heapless::String;
 
-use super::resource::Offer;
+use crate::json::{Kind, Text, Value};
 use crate::limits;
+use crate::tool;
 
 /// Whether the controller can be called.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,6 +139,119 @@ impl Status {
         if differs {
             self.known.lock(|known| *known.borrow_mut() = (state, controller.clone()));
             self.changed.signal(());
+        }
+    }
+}
+
+/// Counts since the start. All zeros when new; they stop at the largest number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// Calls that were sent, and their times from the last byte sent to the answer. Those without an answer failed.
+    pub calls: tool::Counts,
+    /// Calls without an answer in time.
+    pub timeouts: u32,
+    /// How often the controller was lost.
+    pub losses: u32,
+    /// Lines from the controller that were not JSON-RPC, and were ignored.
+    pub lines_ignored: u32,
+    /// Requests of the controller's that could not be answered, because it did not read.
+    pub unanswered: u32,
+}
+
+impl Counts {
+    pub(super) const NONE: Self =
+        Self { calls: tool::Counts::NONE, timeouts: 0, losses: 0, lines_ignored: 0, unanswered: 0 };
+}
+
+/// Whether a controller offers resources.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Offer {
+    /// It does not.
+    #[default]
+    Nothing,
+    /// It does, and does not notify of changes.
+    Resources,
+    /// It does, and notifies of changes of those that are subscribed to.
+    Subscriptions,
+}
+
+impl Offer {
+    /// As the answer to a greeting tells it.
+    pub(super) fn of(greeting: Value<'_>) -> Self {
+        let resources = greeting.get("capabilities").and_then(|offered| offered.get("resources"));
+        match resources.filter(|resources| resources.kind() == Kind::Object) {
+            None => Self::Nothing,
+            Some(resources) => match resources.get("subscribe") {
+                Some(subscribe) if subscribe.text() == "true" => Self::Subscriptions,
+                _ => Self::Resources,
+            },
+        }
+    }
+}
+
+/// What happens to the controller's resources.
+#[derive(Clone, Copy, Debug)]
+pub enum ResourceNews<'a> {
+    /// The controller can be asked, and offers this.
+    Opened(Offer),
+    /// It is gone.
+    Closed,
+    /// A list of resources is being received, and this is one of them.
+    Listed(Value<'a>),
+    /// The same, and it cannot be read.
+    ListedUnread,
+    /// The resource with this URI has changed.
+    Updated(Text<'a>),
+    /// There are others now.
+    ListChanged,
+}
+
+impl<'a> ResourceNews<'a> {
+    /// A notification that is about resources.
+    pub(super) fn notified(method: &Text<'_>, params: Option<Value<'a>>) -> Option<Self> {
+        if *method == *"notifications/resources/updated" {
+            params?.get("uri")?.as_text().map(Self::Updated)
+        } else {
+            (*method == *"notifications/resources/list_changed").then_some(Self::ListChanged)
+        }
+    }
+}
+
+/// The schedule of the attempts to reach the controller.
+#[derive(Clone, Copy, Debug)]
+pub struct Retries {
+    /// When the quick attempts begin, counted from the first. Ascending.
+    pub starts: &'static [Duration],
+    /// When the last of them is given up, and the controller is reported as missing.
+    pub missing: Duration,
+    /// Between the attempts after that.
+    pub slow: Duration,
+}
+
+impl Retries {
+    /// As a hub does it.
+    pub const STANDARD: Self =
+        Self { starts: &limits::LINK_ATTEMPTS, missing: limits::LINK_MISSING, slow: limits::LINK_SLOW_RETRY };
+
+    /// How many attempts are made before the controller is reported as missing.
+    pub const fn quick(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// From the beginning of an attempt, the first of which is 0, to that of the next one.
+    pub(super) fn patience(&self, attempt: usize) -> Option<Duration> {
+        let start = self.starts.get(attempt)?;
+        let next = self.starts.get(attempt + 1).unwrap_or(&self.missing);
+        Some(next.checked_sub(*start).unwrap_or_default())
+    }
+
+    /// The pause before a controller is tried again that was lost `times` times in a row, always soon. The first time there
+    /// is none: most controllers that restart are well then.
+    pub(super) fn pause(&self, times: usize) -> Duration {
+        match times.checked_sub(1) {
+            None => Duration::from_ticks(0),
+            Some(attempt) if attempt + 1 < self.starts.len() => self.patience(attempt).unwrap_or(self.slow),
+            Some(_) => self.slow,
         }
     }
 }

@@ -24,7 +24,6 @@
 mod evaluator;
 mod function;
 mod round;
-mod token;
 
 #[cfg(test)]
 mod tests;

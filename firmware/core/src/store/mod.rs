@@ -23,7 +23,6 @@ pub mod content;
 mod error;
 pub mod flags;
 mod gate;
-mod item;
 mod journal;
 mod key;
 mod names;
@@ -43,9 +42,8 @@ use sequential_storage::map::{MapConfig, MapStorage};
 pub use content::{Builtin, Document, Expression};
 pub use error::{Capacity, NameFault, Part, StoreError};
 pub use gate::{Gate, GateCounts, Gated};
-use item::Item;
 use journal::{Fault, Journaled};
-use key::Encoded;
+use key::{Encoded, Item};
 pub use key::{Key, Scope, Section};
 use names::{Id, Names, Record};
 
@@ -157,7 +155,7 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
     /// Gives an entry a text, whether there is one of that name or not. The text of a flag is a JSON value.
     pub async fn set(&mut self, key: Key<'_>, text: &str) -> Result<(), StoreError> {
         let encoded = key.encode()?;
-        let size = item::OVERHEAD + encoded.bytes().len() + text.len();
+        let size = key::OVERHEAD + encoded.bytes().len() + text.len();
         let (part, limit) = key.value();
         let limit = limit.min(Self::ITEM.saturating_sub(size - text.len()));
         if text.len() > limit {
@@ -281,7 +279,7 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
     }
 
     const fn suits() -> bool {
-        journal::fits::<F>() && F::ERASE_SIZE <= limits::FLASH_PAGE && Self::ITEM > item::OVERHEAD + key::KEY
+        journal::fits::<F>() && F::ERASE_SIZE <= limits::FLASH_PAGE && Self::ITEM > key::OVERHEAD + key::KEY
     }
 
     /// Opens the store if it is not open.

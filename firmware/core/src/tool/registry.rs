@@ -5,7 +5,7 @@ use core::fmt;
 use core::ops::ControlFlow;
 
 use super::definition::Hints;
-use super::preference::{Preference, Rank};
+use super::learn::{Preference, Rank};
 use super::texts::{Span, TextArena};
 use super::{Counts, Execution, Implementation, Tool};
 use crate::json::{Text, Value};

@@ -18,7 +18,6 @@
 //! with the call, and space for the final answer at the beginning of the turn. [`Omitted`] counts the calls of the turn
 //! that were removed or not run, for the model and for the caller.
 
-mod call;
 mod message;
 mod record;
 
@@ -26,10 +25,8 @@ use core::fmt::{Display, Write as _};
 
 use heapless::String;
 
-pub use self::call::NoResult;
-use self::call::{CallId, FailureResult, QuotedArguments, ToolName};
-use self::message::is_same_round;
-pub use self::message::{Call, CallResult, EarlierTurns, Message, Messages, Round};
+pub use self::message::{Call, CallResult, EarlierTurns, Message, Messages, NoResult, Round};
+use self::message::{CallId, FailureResult, QuotedArguments, ToolName, is_same_round};
 use self::record::{
     ARGUMENTS, BARE, DONE, Draft, FAILED, Header, ID, INVALID, RESULT, Record, RecordKind, Records,
     SUMMARISED,

@@ -12,7 +12,7 @@ use core::fmt::{self, Display};
 use super::Provider;
 use super::history::{Call, EarlierTurns, History, Message, Messages};
 use super::reply::{Arguments, ModelReply, RequestedCall};
-use super::turn_settings::TurnSettings;
+use super::turn::TurnSettings;
 use crate::json::{self, Bracket, Kind, Overflow, Text, Value, Writer};
 use crate::limits;
 use crate::log::debug;

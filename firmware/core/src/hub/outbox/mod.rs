@@ -11,7 +11,7 @@ use core::cell::Cell;
 use embassy_time::Instant;
 use minimq::{Io, Property, Publication, QoS};
 
-use super::{health, info};
+use super::self_report;
 use crate::config::Config;
 use crate::context::{Event, HubContext};
 use crate::discovery::About;
@@ -142,7 +142,7 @@ impl<S> Outgoing<S> {
     const INFO: Self = Self {
         topic: TopicName::Own("info"),
         due: |outbox| outbox.take_info(),
-        write: |outbox, _, buffer| info::write(outbox.hub, buffer),
+        write: |outbox, _, buffer| self_report::write_info(outbox.hub, buffer),
         end: |outbox, _, attempt| outbox.info_is_due = !attempt.is_over(),
         ..Self::STATE
     };
@@ -375,7 +375,7 @@ impl<S> Outbox<'_, S> {
                             Item::Next
                         })
                     },
-                    write: |outbox, _, buffer| health::write_summary(outbox.hub, buffer),
+                    write: |outbox, _, buffer| self_report::write_health_summary(outbox.hub, buffer),
                     ..Outgoing::EVENT
                 }),
             ]

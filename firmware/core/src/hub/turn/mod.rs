@@ -23,7 +23,6 @@
 mod approval;
 mod begin;
 mod caller;
-pub(super) mod choose_rule;
 
 use core::cell::Cell;
 use core::fmt::{Display, Write as _};

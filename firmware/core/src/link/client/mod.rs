@@ -10,9 +10,9 @@ use heapless::String;
 
 use self::greeting::Dialect;
 use self::listing::{Listing, Told};
-use super::resource::ResourceNews;
-use super::retries::Retries;
 use super::rpc::{Incoming, Outgoing, RpcError};
+use super::status::ResourceNews;
+use super::status::Retries;
 use super::status::{Controller, LinkState, Loss};
 use crate::json::{Text, Value};
 use crate::limits;

@@ -1,21 +1,21 @@
-//! `request/health`: how the hub has been since it started.
+//! What the hub publishes about itself: `info`, and the answers and the summary of `health`.
 
 use core::ops::ControlFlow;
 
 use embassy_time::Instant;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use super::info;
+use crate::boot::Report;
 use crate::clock::Source;
 use crate::context::HubContext;
 use crate::json::{Overflow, Writer};
 use crate::limits;
 use crate::platform::NetworkState;
 use crate::store::Store;
-use crate::tool::{Counts, Name};
+use crate::tool::{Counts, EPILOGUE, Name};
 
 /// Writes the payload of `health`: what is worth a graph.
-pub(super) fn write_summary<S>(hub: &HubContext<'_, S>, buffer: &mut [u8]) -> Result<usize, Overflow> {
+pub(super) fn write_health_summary<S>(hub: &HubContext<'_, S>, buffer: &mut [u8]) -> Result<usize, Overflow> {
     let (usage, link) = (hub.platform.usage(), hub.port.counts());
     let (mut calls, mut failures, mut slowest) = (0u32, 0u32, (Name::new(), 0));
     hub.registry.each_count(&mut |name, counts| {
@@ -51,14 +51,14 @@ pub(super) fn write_summary<S>(hub: &HubContext<'_, S>, buffer: &mut [u8]) -> Re
 
 /// Writes the members of the reply. Tools that were called come last, from after the one called `after`; if not all fit,
 /// `next` is the last one.
-pub(super) fn write<F: MultiwriteNorFlash>(
+pub(super) fn write_health<F: MultiwriteNorFlash>(
     hub: &HubContext<'_, Store<'_, F>>,
     after: Option<&str>,
     out: &mut Writer<'_>,
 ) {
     let (usage, link, gate) = (hub.platform.usage(), hub.port.counts(), hub.port.gate().counts());
     out.field("uptime", Instant::now().as_secs());
-    info::write_boot(&hub.config.boot, out);
+    write_boot(&hub.config.boot, out);
     let state = hub.port.status().read(|state, _| state.as_str());
     out.key("link");
     out.object(|out| {
@@ -170,4 +170,91 @@ fn write_counts(counts: &Counts, out: &mut Writer<'_>) {
 
 fn fields(fields: &[(&str, u32)], out: &mut Writer<'_>) {
     fields.iter().for_each(|(name, value)| out.field(name, *value));
+}
+
+/// The limits that people meet, by name: of what is longer or more, `docs/limits.md` says what becomes.
+pub const LIMITS: [(&str, usize); 19] = [
+    ("request", limits::REQUEST),
+    ("reply", limits::REPLY),
+    ("jobs", limits::JOBS),
+    ("response_topic", limits::RESPONSE_TOPIC),
+    ("correlation_data", limits::CORRELATION),
+    ("transaction", limits::TRANSACTION),
+    ("tools", limits::TOOLS),
+    ("devices", limits::DEVICES),
+    ("tool_result", limits::REPLY - EPILOGUE),
+    ("document", limits::DOCUMENT),
+    ("turns", limits::RUNNING_TURNS),
+    ("conversations", limits::CONVERSATIONS),
+    ("conversation", limits::HISTORY),
+    ("prompt", limits::PROMPT),
+    ("llm_request", limits::MQTT_SEND),
+    ("llm_reply", limits::LLM_REPLY),
+    ("llm_tool_calls", limits::CALLS_AT_ONCE),
+    ("llm_tool_result", limits::RESULT),
+    ("llm_rounds", limits::ITERATIONS_MOST as usize),
+];
+
+/// Writes the payload of `info`, and returns its length.
+pub(super) fn write_info<S>(hub: &HubContext<'_, S>, buffer: &mut [u8]) -> Result<usize, Overflow> {
+    let mut writer = Writer::new(buffer);
+    writer.object(|info| {
+        info.field("name", hub.identity.name());
+        info.field("version", env!("CARGO_PKG_VERSION"));
+        info.field("target", hub.config.target);
+        write_boot(&hub.config.boot, info);
+        hub.port.status().read(|state, controller| {
+            info.field("link", state.as_str());
+            if !controller.name.is_empty() {
+                info.key("controller");
+                info.object(|out| {
+                    out.field("name", controller.name.as_str());
+                    out.field("version", controller.version.as_str());
+                    out.field("tools", controller.tools);
+                    out.field("left_out", controller.left_out);
+                });
+            }
+        });
+        info.field("tools", hub.registry.len());
+        let (devices, left_out) = hub.home.announced();
+        info.field("devices", devices);
+        if left_out > 0 {
+            info.field("devices_left_out", left_out);
+        }
+        // Those for which a question to a model had no room.
+        let left_out = hub.conversations.left_out(hub.registry);
+        if !left_out.is_empty() {
+            info.key("tools_left_out");
+            info.array(|list| {
+                left_out.each(hub.registry, |name| {
+                    list.value(name);
+                    ControlFlow::Continue(())
+                });
+            });
+        }
+        info.key("limits");
+        info.object(|out| LIMITS.iter().for_each(|(name, value)| out.field(name, *value)));
+    });
+    writer.finish()
+}
+
+/// Writes the member `boot`: why the hub started.
+pub(super) fn write_boot(boot: &Report, out: &mut Writer<'_>) {
+    out.key("boot");
+    out.object(|out| {
+        out.field("reason", boot.reason.word());
+        out.field("count", boot.count);
+        if let Some(failure) = boot.last_failure.filter(|failure| *failure != boot.reason) {
+            out.field("last_failure", failure.word());
+        }
+        if !boot.message().is_empty() {
+            out.field("message", boot.message());
+        }
+        if let Some(address) = boot.address() {
+            out.field("address", format_args!("{address:#010x}"));
+        }
+        if boot.is_safe_mode() {
+            out.field("safe_mode", true);
+        }
+    });
 }
