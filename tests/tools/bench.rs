@@ -58,8 +58,8 @@ tools! {
     SLOW "slow" Implementation::Builtin("slow");
     QUICK "quick" Implementation::Internal("quick");
     FOREVER "forever" Implementation::Internal("forever");
-    PATIENT "patient" Implementation::Patient("quick");
-    PATIENT_FOREVER "patient_forever" Implementation::Patient("forever");
+    PATIENT "patient" Implementation::LongRunning("quick");
+    PATIENT_FOREVER "patient_forever" Implementation::LongRunning("forever");
     FAILING "failing" Implementation::Builtin("failing");
     DOWN "down" Implementation::Internal("down");
     LARGE "large" Implementation::Builtin("large");

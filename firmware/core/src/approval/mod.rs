@@ -39,7 +39,7 @@ use self::assess::{Summary, Unresolved, compare_action};
 pub use self::call::Admitted;
 pub use self::denial::Denial;
 pub use self::gate_settings::GateSettings;
-pub use self::pending::{Approvals, Asked, Reminder, Request, TooManyWait, Verdict, Waiting};
+pub use self::pending::{Approvals, Asked, Reminder, Request, TooManyPending, Verdict, Waiting};
 pub(crate) use self::pin::forget_wrong_pins;
 pub use self::pin::{InWords, LastGuess, PinDigits, PinOutcome};
 pub use self::risk::Risks;
@@ -307,7 +307,7 @@ impl<'a, F: MultiwriteNorFlash> Approver<'a, Store<'_, F>> {
             info!("approval: needed to {}", words.as_str());
             self.approvals.ask(&self.caller, &words, call.tool, settings.patience, settings.has_pin)
         };
-        let asked = asked.map_err(|TooManyWait| Denial::TooManyPending)?;
+        let asked = asked.map_err(|TooManyPending| Denial::TooManyPending)?;
         let verdict = {
             let _deciding = Deciding { since: Instant::now(), total: self.decision_time };
             asked.decided().await

@@ -117,7 +117,7 @@ impl Place {
 
 /// There are as many actions that wait as can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooManyWait;
+pub struct TooManyPending;
 
 /// What is waited for, for the person who talks meanwhile.
 #[derive(Clone, Debug)]
@@ -198,15 +198,16 @@ impl Approvals {
         tool: &str,
         patience: Duration,
         can_use_pin: bool,
-    ) -> Result<Asked<'_>, TooManyWait> {
+    ) -> Result<Asked<'_>, TooManyPending> {
         let is_model = matches!(caller, Caller::Model { .. });
         let is_direct = |place: &Place| place.is_waiting() && !place.is_model.get();
         if !is_model && self.places.iter().any(is_direct) {
-            return Err(TooManyWait);
+            return Err(TooManyPending);
         }
         // One whose end nobody was told of yet is taken only if there is no other.
         let free = || self.places.iter().filter(|place| !place.is_taken.get());
-        let place = free().find(|place| !place.is_due.get()).or_else(|| free().next()).ok_or(TooManyWait)?;
+        let place =
+            free().find(|place| !place.is_due.get()).or_else(|| free().next()).ok_or(TooManyPending)?;
         if let Ok(mut action) = place.action.try_borrow_mut() {
             action.what = clip(what);
             action.tool = clip(&tool);

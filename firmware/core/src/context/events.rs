@@ -7,7 +7,7 @@ use embassy_time::{Duration, with_timeout};
 use crate::conversations::ConversationId;
 use crate::json::{Overflow, Writer};
 use crate::limits;
-use crate::mqtt::{Reached, Topic, Topics};
+use crate::mqtt::{BrokerStatus, Topic, Topics};
 use crate::queue::Queue;
 use crate::tool::{self, Name};
 
@@ -77,7 +77,7 @@ impl Events {
     /// connection, or if the broker takes no events.
     ///
     /// The room is guaranteed until the caller next awaits: it has to [`push`](Self::push) before that.
-    pub(crate) async fn has_room(&self, broker: &Reached, patience: Duration) {
+    pub(crate) async fn has_room(&self, broker: &BrokerStatus, patience: Duration) {
         if broker.is_connected() && !self.is_stuck.get() {
             let is_late = with_timeout(patience, self.queue.has_room()).await.is_err();
             self.is_stuck.set(is_late && patience >= limits::EVENT_WAIT);

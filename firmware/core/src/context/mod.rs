@@ -19,7 +19,7 @@ use crate::conversations::Conversations;
 use crate::discovery::Discovery;
 use crate::home::Home;
 use crate::link::Port;
-use crate::mqtt::Reached;
+use crate::mqtt::BrokerStatus;
 use crate::notice::Notices;
 use crate::platform::{NetworkStatus, Platform};
 use crate::questions::Questions;
@@ -76,14 +76,19 @@ impl Memory {
 /// State that begins anew with each run.
 pub(crate) struct RunState {
     pub(crate) speaker: Speaker,
-    pub(crate) broker: Reached,
+    pub(crate) broker: BrokerStatus,
     pub(crate) clock: Clock,
     pub(crate) restart: Signal<NoopRawMutex, ()>,
 }
 
 impl RunState {
     pub(crate) const fn new() -> Self {
-        Self { speaker: Speaker::new(), broker: Reached::new(), clock: Clock::new(), restart: Signal::new() }
+        Self {
+            speaker: Speaker::new(),
+            broker: BrokerStatus::new(),
+            clock: Clock::new(),
+            restart: Signal::new(),
+        }
     }
 }
 
@@ -107,7 +112,7 @@ pub(crate) struct HubContext<'a, S> {
     /// The link to the controller.
     pub(crate) port: &'a Port,
     /// The state of the connection to the broker.
-    pub(crate) broker: &'a Reached,
+    pub(crate) broker: &'a BrokerStatus,
     /// Questions to models and services, through the broker.
     pub(crate) questions: &'a Questions,
     /// The volume.

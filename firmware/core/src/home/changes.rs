@@ -10,7 +10,7 @@ use crate::limits;
 
 /// How a device stands, as far as it can be set.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Stand {
+pub(super) struct DeviceState {
     kind: Kind,
     /// On, or locked.
     is_on: Option<bool>,
@@ -22,7 +22,7 @@ pub(super) struct Stand {
     is_moving: bool,
 }
 
-impl Stand {
+impl DeviceState {
     /// How a device of this kind stands, by its state.
     pub(super) fn of(kind: Kind, state: Value<'_>) -> Self {
         let KindRow { switch, number, word, .. } = kind.row();
@@ -153,8 +153,8 @@ pub(super) struct Change {
     /// The device. Empty if the hub cannot follow the call's effect: the call is for several devices, for none, or for
     /// a device that is not kept or whose state is unknown.
     pub(super) device: DeviceId,
-    pub(super) before: Stand,
-    pub(super) after: Stand,
+    pub(super) before: DeviceState,
+    pub(super) after: DeviceState,
     /// When its call ended; none while it runs.
     ended: Option<Instant>,
     /// Its call ended with an error.
@@ -231,7 +231,7 @@ impl Changes {
 
     /// Records a call that may change this device; an empty id stands for anything else. If there is no room, evicts a
     /// change that `undo` does not need, or else the oldest one.
-    pub(super) fn begin(&mut self, device: DeviceId, stand: Stand, now: Instant) -> ChangeId {
+    pub(super) fn begin(&mut self, device: DeviceId, state: DeviceState, now: Instant) -> ChangeId {
         if self.kept.is_full() {
             let is_spent = |change: &Change| change.is_void(now) || change.is_passed_over(now);
             let spent = self.kept.iter().position(is_spent);
@@ -241,8 +241,8 @@ impl Changes {
         let change = Change {
             number: self.count,
             device,
-            before: stand.clone(),
-            after: stand,
+            before: state.clone(),
+            after: state,
             ended: None,
             has_failed: false,
             is_pending: false,
@@ -273,14 +273,14 @@ impl Changes {
 
     /// A device stands otherwise than before. That is what a call did which is running or has just ended; what comes later
     /// is somebody else's doing.
-    pub(super) fn seen(&mut self, device: &str, stand: &Stand, now: Instant) {
+    pub(super) fn seen(&mut self, device: &str, state: &DeviceState, now: Instant) {
         let Some(change) = self.kept.iter_mut().rev().find(|change| change.device == device) else { return };
         // A light that is dimmed slowly, or a shutter, tells several times where it is.
-        let is_on_its_way = (stand.is_on, &stand.word) == (change.after.is_on, &change.after.word);
+        let is_on_its_way = (state.is_on, &state.word) == (change.after.is_on, &change.after.word);
         let is_its = change.ended.is_none()
             || change.after.is_moving
             || change.is_recent(now) && (!change.has_effect() || is_on_its_way);
-        if !stand.is_known() {
+        if !state.is_known() {
             // The effect becomes visible when the device can be read again.
             change.is_unread |= is_its;
             return;
@@ -289,7 +289,7 @@ impl Changes {
             (change.is_unread, change.ended) = (false, change.ended.map(|_| now));
         }
         if is_its {
-            change.after = stand.clone();
+            change.after = state.clone();
         }
     }
 
@@ -356,15 +356,15 @@ impl Changes {
 mod tests {
     use embassy_time::{Duration, Instant};
 
-    use super::{Changes, Kind, Stand};
+    use super::{Changes, DeviceState, Kind};
     use crate::home::DeviceId;
     use crate::json::Value;
     use crate::limits;
 
     #[test]
     fn a_change_stays_open_while_its_device_sleeps_and_settles_when_it_has_woken() {
-        let stand = |state: &str| Stand::of(Kind::Climate, Value::parse(state.as_bytes()).unwrap());
-        let (cold, warm) = (stand(r#"{"setpoint":17}"#), stand(r#"{"setpoint":21}"#));
+        let state_of = |state: &str| DeviceState::of(Kind::Climate, Value::parse(state.as_bytes()).unwrap());
+        let (cold, warm) = (state_of(r#"{"setpoint":17}"#), state_of(r#"{"setpoint":21}"#));
         let at = |seconds| Instant::MIN + Duration::from_secs(seconds);
         let day = 86_400;
         for is_slept_on in [true, false] {

@@ -59,7 +59,7 @@ pub(super) enum Outcome {
     Unasked,
 }
 
-/// Receives the list of resources, page by page. Each arrives by [`Home::hears`].
+/// Receives the list of resources, page by page. Each arrives by [`Home::on_resource_event`].
 pub(super) async fn receive(port: &Port, home: &Home) -> Outcome {
     /// What became of a page.
     enum Page {

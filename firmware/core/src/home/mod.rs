@@ -38,7 +38,7 @@ pub use self::ability::{Abilities, Mode, Tenths};
 pub(crate) use self::action::DeclaredAction;
 pub use self::changes::ChangeId;
 pub(crate) use self::changes::Step;
-use self::changes::{Changes, Stand};
+use self::changes::{Changes, DeviceState};
 pub use self::device::{Description, Device, DeviceId};
 pub(crate) use self::follow::{Unread, read_actions};
 pub use self::follow::{follow, read_back};
@@ -366,7 +366,7 @@ impl Home {
     }
 
     /// The link has news of the controller's resources.
-    pub fn hears(&self, news: ResourceNews<'_>) {
+    pub fn on_resource_event(&self, news: ResourceNews<'_>) {
         match news {
             ResourceNews::Opened(offer) => {
                 self.offer.set(offer);
@@ -673,14 +673,14 @@ impl Home {
 
     /// The device is as the controller describes it.
     fn describe(&self, id: &str, description: &Description<'_>, now: Instant) {
-        let stand = Stand::of(description.kind, description.state);
+        let after = DeviceState::of(description.kind, description.state);
         let was_pending = self.changes.try_borrow().is_ok_and(|changes| changes.is_pending(id));
         let described = self.change(|table| {
             let mut place = table.place(id)?;
             let before = table.get(place);
             let fingerprint = before.map(|device| device.fingerprint());
             let is_pressed = before.is_some_and(|device| is_pressed(|| device.state(), description.state));
-            let before = before.map(|device| Stand::of(device.kind, device.state()));
+            let before = before.map(|device| DeviceState::of(device.kind, device.state()));
             let was_known = table.has(place, Flags::KNOWN);
             let mut described = table.describe(place, description);
             while described == Err(Full)
@@ -704,7 +704,7 @@ impl Home {
             }
             // A controller that was restarted together with the network does not know what it has promised.
             let is_forgotten =
-                was_pending && !description.is_pending && !was_known && before.as_ref() == Some(&stand);
+                was_pending && !description.is_pending && !was_known && before.as_ref() == Some(&after);
             if (description.is_lost || is_forgotten) && !table.has(place, Flags::LOST) {
                 table.set(place, Flags::LOSS_UNTOLD, true);
                 self.wake.signal(());
@@ -720,9 +720,9 @@ impl Home {
             changes.set_pending(id, description.is_pending, now);
         }
         match described.flatten() {
-            Some((true, before)) if before.as_ref() != Some(&stand) => {
+            Some((true, before)) if before.as_ref() != Some(&after) => {
                 if let Ok(mut changes) = self.changes.try_borrow_mut() {
-                    changes.seen(id, &stand, now);
+                    changes.seen(id, &after, now);
                 }
             }
             Some((false, _)) => warn!("home: there is no room for {} ({})", description.name(), id),
@@ -957,11 +957,12 @@ impl Home {
 
     /// Records a call that changes this device; an empty id stands for anything else.
     pub(crate) fn change_begins(&self, device: &DeviceId) -> Option<ChangeId> {
-        let stand = self.with(device, |device| Stand::of(device.kind, device.state())).unwrap_or_default();
+        let state =
+            self.with(device, |device| DeviceState::of(device.kind, device.state())).unwrap_or_default();
         // A device can be set back only to a known state.
-        let device = if stand.is_known() { device.clone() } else { DeviceId::new() };
+        let device = if state.is_known() { device.clone() } else { DeviceId::new() };
         let mut changes = self.changes.try_borrow_mut().ok()?;
-        Some(changes.begin(device, stand, Instant::now()))
+        Some(changes.begin(device, state, Instant::now()))
     }
 
     /// It has ended with an error of the controller's, and may have done something all the same.
@@ -1006,7 +1007,7 @@ impl Home {
         }
         let now = self.with(&change.device, |device| {
             let can_color = device.can("color");
-            device.is_available.then(|| (can_color, Stand::of(device.kind, device.state())))
+            device.is_available.then(|| (can_color, DeviceState::of(device.kind, device.state())))
         });
         let now = now.flatten().filter(|(_, now)| now.is_known());
         if !change.has_effect() && (now.is_some() || !change.is_unread()) {
@@ -1045,7 +1046,7 @@ impl Home {
     pub(crate) fn has_changed_since(&self, id: ChangeId) -> bool {
         let change = self.changes.try_borrow().ok().and_then(|changes| changes.find(id).cloned());
         let Some(change) = change else { return true };
-        let now = self.with(&change.device, |device| Stand::of(device.kind, device.state()));
+        let now = self.with(&change.device, |device| DeviceState::of(device.kind, device.state()));
         now.is_none_or(|now| !now.is_like(&change.after))
     }
 
@@ -1054,7 +1055,7 @@ impl Home {
         let change = self.changes.try_borrow().ok().and_then(|changes| changes.find(id).cloned());
         let Some(change) = change else { return false };
         let is_restored =
-            |device: &Device<'_>| change.before.is_restored(&Stand::of(device.kind, device.state()));
+            |device: &Device<'_>| change.before.is_restored(&DeviceState::of(device.kind, device.state()));
         self.with(&change.device, is_restored) == Some(true)
     }
 

@@ -45,7 +45,8 @@ pub(super) async fn answer<F: MultiwriteNorFlash>(job: &mut Job, hub: &HubContex
         is_on_speech = caller.is_speech && !(caller.is_addressed && has_response_topic);
         written
     } else {
-        let doing: Pin<&mut dyn Future<Output = _>> = pin!(plain(asked, request, transaction, hub, reply));
+        let doing: Pin<&mut dyn Future<Output = _>> =
+            pin!(handle_request(asked, request, transaction, hub, reply));
         doing.await
     };
     let is_refused = written.is_err();
@@ -66,7 +67,7 @@ fn finish(job: &mut Job, written: Result<usize, Overflow>) {
 }
 
 /// Answers everything but conversations. Returns the length of the reply.
-async fn plain<F: MultiwriteNorFlash>(
+async fn handle_request<F: MultiwriteNorFlash>(
     asked: Request,
     request: Value<'_>,
     transaction: Option<Value<'_>>,

@@ -40,7 +40,7 @@ use crate::panel;
 use crate::platform::{Dial, Network, Platform};
 use crate::request::Job;
 use crate::settings::{self as rows, EXAMPLE_TOOLS, TOOL_PREFIX};
-use crate::store::{self, Gated, Store};
+use crate::store::{self, InterlockedFlash, Store};
 use crate::tool::{self, DeclaredTools};
 use crate::tools;
 
@@ -92,7 +92,10 @@ impl<'a> Hub<'a> {
     pub async fn prepare<F: MultiwriteNorFlash>(&mut self, flash: &mut F) -> Start {
         let Self { config, memory, .. } = self;
         // Behind the gate as in `run`, so that the store's code is there once.
-        let mut store = Store::new(Gated::new(flash, memory.context.port.gate()), &mut memory.store);
+        let mut store = Store::new(
+            InterlockedFlash::new(flash, memory.context.port.erase_interlock()),
+            &mut memory.store,
+        );
         let id = rows::HUB_ID.value(&mut store, config).await;
         Start {
             // Rows only take values that fit.
@@ -131,7 +134,8 @@ impl<'a> Hub<'a> {
         let Memory { context, mqtt, store, console: console_memory } = &mut **memory;
         let seed = platform.seed();
         // Where it stays: moved later, the future would hold it twice.
-        let mut shared = Mutex::new(Store::new(Gated::new(flash, context.port.gate()), store));
+        let mut shared =
+            Mutex::new(Store::new(InterlockedFlash::new(flash, context.port.erase_interlock()), store));
         let store = shared.get_mut();
         open_store(store).await;
         context.identity.read(store, config, &mut mqtt.send).await;
@@ -164,7 +168,7 @@ impl<'a> Hub<'a> {
         let hub = &HubContext::new(config, context, state, &platform, &network_status, &shared);
         let (rx, tx) = uart;
         let retries = link::Retries::STANDARD;
-        let watch = |news: ResourceNews<'_>| home.hears(news);
+        let watch = |news: ResourceNews<'_>| home.on_resource_event(news);
         let link_context =
             LinkContext { port: hub.port, registry, notices, watch: &watch, hint, retries, seed };
         let serve = |index| hub.slots.serve(index, async |job: &mut Job| dispatch::answer(job, hub).await);

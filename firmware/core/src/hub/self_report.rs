@@ -56,7 +56,8 @@ pub(super) fn write_health<F: MultiwriteNorFlash>(
     after: Option<&str>,
     out: &mut Writer<'_>,
 ) {
-    let (usage, link, gate) = (hub.platform.usage(), hub.port.counts(), hub.port.gate().counts());
+    let (usage, link, interlock) =
+        (hub.platform.usage(), hub.port.counts(), hub.port.erase_interlock().counts());
     out.field("uptime", Instant::now().as_secs());
     write_boot(&hub.config.boot, out);
     let state = hub.port.status().read(|state, _| state.as_str());
@@ -123,7 +124,7 @@ pub(super) fn write_health<F: MultiwriteNorFlash>(
             out.field("entries_free", limits::STORE_ENTRIES.saturating_sub(entries));
             out.field("bytes", bytes);
         }
-        fields(&[("erases", gate.erases), ("erases_in_calls", gate.forced)], out);
+        fields(&[("erases", interlock.erases), ("erases_in_calls", interlock.forced)], out);
     });
     write_tools(hub, after, out);
 }

@@ -22,7 +22,7 @@ use crate::notice::{Level, Notice, Notices};
 use crate::panel;
 use crate::platform::{Network, Platform};
 use crate::settings::{CONTROLLER_TOOLS, RULE_PREFIX};
-use crate::store::{Gated, Key, Section, Store};
+use crate::store::{InterlockedFlash, Key, Section, Store};
 use crate::tool::Registry;
 
 /// Logs why the hub started, and tells people if that was a failure.
@@ -90,7 +90,7 @@ impl Hub<'_> {
         let Self { config, memory, .. } = self;
         let Memory { context, mqtt, store, console: console_memory } = &mut **memory;
         context.clear(platform.seed());
-        let mut store = Store::new(Gated::new(flash, context.port.gate()), store);
+        let mut store = Store::new(InterlockedFlash::new(flash, context.port.erase_interlock()), store);
         open_store(&mut store).await;
         context.identity.read(&mut store, config, &mut mqtt.send).await;
         console::join_network(&network, &mut store, config).await;

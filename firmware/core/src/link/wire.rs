@@ -117,7 +117,7 @@ async fn due(port: &Port, deadline: Option<Instant>, is_sending: bool) {
     let timer = async {
         match deadline {
             Some(deadline) => Timer::at(deadline).await,
-            None => port.gate().released().await,
+            None => port.erase_interlock().released().await,
         }
     };
     if is_sending {
@@ -196,7 +196,7 @@ impl Wire<'_> {
 
     fn next_message(&mut self, own: &mut [u8]) -> Option<Line> {
         let LinkContext { port, registry, .. } = *self.context;
-        let may_ask = !port.gate().is_held();
+        let may_ask = !port.erase_interlock().is_held();
         let mut next = None;
         if may_ask || self.client.expects_answer() {
             while let Some(message) = self.client.poll(Instant::now(), port.is_busy(), registry) {
@@ -228,14 +228,14 @@ impl Wire<'_> {
 
     /// When the client has something to do. Not while an erase holds it back.
     fn deadline(&self) -> Option<Instant> {
-        let may_act = self.client.expects_answer() || !self.context.port.gate().is_held();
+        let may_act = self.client.expects_answer() || !self.context.port.erase_interlock().is_held();
         may_act.then(|| self.client.deadline())
     }
 
     /// Tells the gate whether an answer is expected.
     fn mind_gate(&self) {
         let port = self.context.port;
-        port.gate().set_busy(self.client.expects_answer() || port.is_busy());
+        port.erase_interlock().set_busy(self.client.expects_answer() || port.is_busy());
     }
 
     /// Waits for a line. Dropping the future loses nothing.

@@ -31,12 +31,12 @@ impl Memory {
 }
 
 /// The state of the connection, or why there is none.
-pub struct Reached {
+pub struct BrokerStatus {
     state: Cell<Result<(), &'static str>>,
     connections: Cell<u32>,
 }
 
-impl Reached {
+impl BrokerStatus {
     /// Not yet.
     pub const fn new() -> Self {
         Self { state: Cell::new(Err("connecting")), connections: Cell::new(0) }

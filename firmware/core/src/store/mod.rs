@@ -1,7 +1,7 @@
 //! Settings, flags and documents, kept in flash.
 //!
 //! ```text
-//!   Key ──► names (RAM) ──► id ──► sequential-storage map ──► journal ──► Gated ──► NorFlash
+//!   Key ──► names (RAM) ──► id ──► sequential-storage map ──► journal ──► InterlockedFlash ──► NorFlash
 //! ```
 //!
 //! The names of all entries are in RAM, sorted; the texts are in flash, in a `sequential-storage` map from a small
@@ -20,9 +20,9 @@
 //! Flags and their two scopes are in [`flags`], expressions that select documents in [`content`].
 
 pub mod content;
+mod erase_interlock;
 mod error;
 pub mod flags;
-mod gate;
 mod journal;
 mod key;
 mod names;
@@ -40,8 +40,8 @@ use sequential_storage::cache::{Cache, Uncached};
 use sequential_storage::map::{MapConfig, MapStorage};
 
 pub use content::{Builtin, Document, Expression};
+pub use erase_interlock::{EraseCounts, EraseInterlock, InterlockedFlash};
 pub use error::{Capacity, NameFault, Part, StoreError};
-pub use gate::{Gate, GateCounts, Gated};
 use journal::{Fault, Journaled};
 use key::{Encoded, Item};
 pub use key::{Key, Scope, Section};

@@ -109,7 +109,7 @@ pub enum Implementation {
     /// By the handler of this name, which asks another part of the system.
     Internal(&'static str),
     /// By the handler of this name, within the hub, without a time limit: what it waits for ends by itself.
-    Patient(&'static str),
+    LongRunning(&'static str),
     /// By the controller.
     Mcp,
 }

@@ -24,7 +24,7 @@ pub(super) static TOOL: Tool<'static> = Tool {
         explanation: "The kitchen light is as it was before the last call.",
     }],
     // What it calls has its own time limits, and may wait for a person.
-    implementation: Implementation::Patient("undo"),
+    implementation: Implementation::LongRunning("undo"),
     ..Tool::builtin("undo")
 };
 

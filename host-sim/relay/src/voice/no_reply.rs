@@ -2,7 +2,7 @@
 
 /// Why there is no answer of the hub's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Silence {
+pub enum NoReply {
     /// Nothing was said.
     NothingHeard,
     /// There is no connection to the broker.
@@ -29,7 +29,7 @@ pub enum Silence {
     Malformed,
 }
 
-impl Silence {
+impl NoReply {
     /// What a person hears.
     pub const fn words(self) -> &'static str {
         match self {

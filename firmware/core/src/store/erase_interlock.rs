@@ -17,7 +17,7 @@ use crate::limits;
 use crate::log::warn;
 
 /// Between the flash and the link: one of them at a time. All zeros when new.
-pub struct Gate {
+pub struct EraseInterlock {
     /// An answer is expected.
     is_busy: Cell<bool>,
     /// An erase waits or runs.
@@ -31,16 +31,16 @@ pub struct Gate {
     forced: Cell<u32>,
 }
 
-/// What has happened at a [`Gate`].
+/// What has happened at an [`EraseInterlock`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GateCounts {
+pub struct EraseCounts {
     /// Pages that were erased.
     pub erases: u32,
     /// How many of them while an answer was still expected.
     pub forced: u32,
 }
 
-impl Gate {
+impl EraseInterlock {
     /// Open.
     pub const fn new() -> Self {
         Self {
@@ -86,8 +86,8 @@ impl Gate {
     }
 
     /// What has happened so far.
-    pub fn counts(&self) -> GateCounts {
-        GateCounts { erases: self.erases.get(), forced: self.forced.get() }
+    pub fn counts(&self) -> EraseCounts {
+        EraseCounts { erases: self.erases.get(), forced: self.forced.get() }
     }
 
     /// Holds new calls back and waits until none is open; dropping what it returns lets them go. Gives up waiting after
@@ -110,35 +110,35 @@ impl Gate {
     }
 }
 
-struct Hold<'a>(&'a Gate);
+struct Hold<'a>(&'a EraseInterlock);
 
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
-        let Self(gate) = self;
-        gate.held.set(gate.held());
-        gate.is_held.set(false);
-        gate.released.signal(());
+        let Self(interlock) = self;
+        interlock.held.set(interlock.held());
+        interlock.is_held.set(false);
+        interlock.released.signal(());
     }
 }
 
-/// A flash whose pages are erased one by one, behind a [`Gate`].
-pub struct Gated<'a, F> {
+/// A flash whose pages are erased one by one, behind an [`EraseInterlock`].
+pub struct InterlockedFlash<'a, F> {
     flash: F,
-    gate: &'a Gate,
+    interlock: &'a EraseInterlock,
 }
 
-impl<'a, F> Gated<'a, F> {
-    /// `flash` behind `gate`.
-    pub const fn new(flash: F, gate: &'a Gate) -> Self {
-        Self { flash, gate }
+impl<'a, F> InterlockedFlash<'a, F> {
+    /// `flash` behind `interlock`.
+    pub const fn new(flash: F, interlock: &'a EraseInterlock) -> Self {
+        Self { flash, interlock }
     }
 }
 
-impl<F: ErrorType> ErrorType for Gated<'_, F> {
+impl<F: ErrorType> ErrorType for InterlockedFlash<'_, F> {
     type Error = F::Error;
 }
 
-impl<F: ReadNorFlash> ReadNorFlash for Gated<'_, F> {
+impl<F: ReadNorFlash> ReadNorFlash for InterlockedFlash<'_, F> {
     const READ_SIZE: usize = F::READ_SIZE;
 
     async fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), F::Error> {
@@ -150,7 +150,7 @@ impl<F: ReadNorFlash> ReadNorFlash for Gated<'_, F> {
     }
 }
 
-impl<F: NorFlash> NorFlash for Gated<'_, F> {
+impl<F: NorFlash> NorFlash for InterlockedFlash<'_, F> {
     const WRITE_SIZE: usize = F::WRITE_SIZE;
     const ERASE_SIZE: usize = F::ERASE_SIZE;
 
@@ -160,7 +160,7 @@ impl<F: NorFlash> NorFlash for Gated<'_, F> {
         while page < to {
             // What is no whole page is refused by the flash.
             let end = page.saturating_add(size).min(to);
-            let hold = self.gate.hold().await;
+            let hold = self.interlock.hold().await;
             self.flash.erase(page, end).await?;
             drop(hold);
             // Those who were held back go before the next page.
@@ -175,4 +175,4 @@ impl<F: NorFlash> NorFlash for Gated<'_, F> {
     }
 }
 
-impl<F: MultiwriteNorFlash> MultiwriteNorFlash for Gated<'_, F> {}
+impl<F: MultiwriteNorFlash> MultiwriteNorFlash for InterlockedFlash<'_, F> {}

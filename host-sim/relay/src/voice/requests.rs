@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::silence::Silence;
+use super::no_reply::NoReply;
 
 /// For the hub to answer. Home Assistant waits for 75 seconds at least.
 pub(super) const PATIENCE: Duration = Duration::from_secs(65);
@@ -26,7 +26,7 @@ const SATELLITE: usize = 96;
 const HUBS: usize = 64;
 
 /// What the hub says, or why it says nothing.
-pub(super) type Answer = Result<String, Silence>;
+pub(super) type Answer = Result<String, NoReply>;
 
 /// What a person says.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Turn {
 }
 
 /// All questions of a service.
-pub(super) struct Desk {
+pub(super) struct VoiceRequests {
     /// The hub that is spoken to, if one is named.
     named: Option<String>,
     /// The hubs that were seen, and whether they are online.
@@ -84,28 +84,28 @@ pub(super) struct Desk {
     pub(super) requests: VecDeque<Request>,
 }
 
-impl Desk {
+impl VoiceRequests {
     pub(super) fn new(hub: Option<&str>) -> Self {
         let (hubs, turns, requests) = (BTreeMap::new(), BTreeMap::new(), VecDeque::new());
         Self { named: hub.map(Into::into), hubs, turns, last: 0, requests }
     }
 
     /// The hub that is spoken to, and how long it has to answer.
-    fn hub(&self) -> Result<(String, Duration), Silence> {
+    fn hub(&self) -> Result<(String, Duration), NoReply> {
         if let Some(hub) = &self.named {
             return match self.hubs.get(hub) {
                 Some(true) => Ok((hub.clone(), PATIENCE)),
-                Some(false) => Err(Silence::Offline),
+                Some(false) => Err(NoReply::Offline),
                 None => Ok((hub.clone(), UNSEEN_PATIENCE)),
             };
         }
         let mut hubs = self.hubs.iter();
         // One that is away counts, too: nobody wants to unlock the neighbour's door instead of their own.
         match (hubs.next(), hubs.next()) {
-            (None, _) => Err(Silence::NoHub),
+            (None, _) => Err(NoReply::NoHub),
             (Some((hub, true)), None) => Ok((hub.clone(), PATIENCE)),
-            (Some((_, false)), None) => Err(Silence::Offline),
-            (Some(_), Some(_)) => Err(Silence::SeveralHubs),
+            (Some((_, false)), None) => Err(NoReply::Offline),
+            (Some(_), Some(_)) => Err(NoReply::SeveralHubs),
         }
     }
 
@@ -120,7 +120,7 @@ impl Desk {
         let Question { text, satellite, conversation, language, answer } = question;
         let (hub, patience) = match self.hub() {
             Ok(hub) => hub,
-            Err(silence) => return drop(answer.send(Err(silence))),
+            Err(no_reply) => return drop(answer.send(Err(no_reply))),
         };
         let satellite = satellite.map(|name| abbreviate::<SATELLITE>(&name));
         // As the hub itself names it, so that the room's conversation is the same however it hears of the room.
@@ -135,7 +135,7 @@ impl Desk {
         }
         let payload = body.to_string().into_bytes();
         if payload.len() > limits::REQUEST {
-            return drop(answer.send(Err(Silence::TooLong)));
+            return drop(answer.send(Err(NoReply::TooLong)));
         }
         self.last += 1;
         let until = now + patience;
@@ -175,9 +175,9 @@ impl Desk {
         let reply: Value = serde_json::from_slice(payload).unwrap_or_default();
         let answer = match (reply["text"].as_str(), reply["error_type"].as_str()) {
             (Some(text), _) => Ok(text.to_owned()),
-            (None, Some(error_type)) => Err(Silence::of_refusal(error_type)),
-            (None, None) if reply["addressed"] == false => Err(Silence::Outdated),
-            (None, None) => Err(Silence::Refused),
+            (None, Some(error_type)) => Err(NoReply::of_refusal(error_type)),
+            (None, None) if reply["addressed"] == false => Err(NoReply::Outdated),
+            (None, None) => Err(NoReply::Refused),
         };
         // What an earlier turn ends with is said by whoever waits in the same conversation.
         let is_same = |other: &Turn| other.hub == turn.hub && other.conversation == turn.conversation;
@@ -236,7 +236,7 @@ impl Desk {
     fn lose(&mut self, is_lost: impl Fn(&Turn) -> bool) {
         for (_, mut turn) in self.turns.extract_if(.., |_, turn| is_lost(turn)) {
             let words = turn.words.take();
-            turn.end(words.ok_or(Silence::Lost));
+            turn.end(words.ok_or(NoReply::Lost));
         }
     }
 
@@ -259,9 +259,9 @@ impl Desk {
                     let hub = turn.hub.clone();
                     self.publish(&hub, "cancel", body.into_bytes(), 0, now + UNSEEN_PATIENCE);
                     let why = match turn.is_doubtful {
-                        true => Silence::Lost,
-                        false if is_unseen => Silence::NoHub,
-                        false => Silence::Late,
+                        true => NoReply::Lost,
+                        false if is_unseen => NoReply::NoHub,
+                        false => NoReply::Late,
                     };
                     turn.end(Err(why));
                 }

@@ -1,19 +1,19 @@
 //! Whose turn it is at the port: the console's, with lines of text and Improv packets, or the log's, with frames.
 //!
-//! Pure, so that `rustc --test src/turns.rs` runs its tests on a desktop.
+//! Pure, so that `rustc --test src/arbiter.rs` runs its tests on a desktop.
 
 /// How many silences a line that is not finished waits for its end: a prompt waits for an answer there, a second at most.
 const SILENCES_IN_A_LINE: u8 = 50;
 
 /// What was written last.
-pub struct Turns {
+pub struct PortArbiter {
     is_in_line: bool,
     is_after_log: bool,
     /// Since the console wrote last.
     silences: u8,
 }
 
-impl Turns {
+impl PortArbiter {
     /// At first there may be anything on the line, a boot loader's message or half of a frame.
     pub const fn new() -> Self {
         Self { is_in_line: false, is_after_log: true, silences: 0 }
@@ -46,17 +46,17 @@ mod tests {
 
     /// Plays the console with `texts`, each followed by so many silences, and a log that always has a frame, `L`.
     fn play(texts: &[(&str, u32)]) -> String {
-        let (mut turns, mut port) = (Turns::new(), String::new());
+        let (mut arbiter, mut port) = (PortArbiter::new(), String::new());
         for (text, silences) in texts {
             for piece in text.as_bytes().chunks(5) {
-                if turns.text(piece) {
+                if arbiter.text(piece) {
                     port.push('|');
                 }
                 port.push_str(std::str::from_utf8(piece).unwrap());
             }
             for _ in 0..*silences {
-                if turns.silence() {
-                    turns.logged();
+                if arbiter.silence() {
+                    arbiter.logged();
                     port.push('L');
                 }
             }
