@@ -148,7 +148,7 @@ impl Bench {
         let mut buffer = vec![0; REPLY];
         let mut writer = Writer::new(&mut buffer);
         let open = writer.open();
-        let mut memory = Box::new(store::Memory::new());
+        let mut memory = Box::new(store::StoreBuffers::new());
         let approver = Approver {
             config: &Config::DEFAULT,
             // Never opened: all settings are the defaults.

@@ -14,9 +14,9 @@ mod answer;
 mod assess;
 mod call;
 mod denial;
-mod gate_settings;
 mod pending;
 mod pin;
+mod policy;
 mod risk;
 mod unanswered;
 
@@ -38,10 +38,10 @@ pub(crate) use self::assess::guarded_namesake;
 use self::assess::{Summary, Unresolved, compare_action};
 pub use self::call::Admitted;
 pub use self::denial::Denial;
-pub use self::gate_settings::GateSettings;
-pub use self::pending::{Approvals, Asked, Reminder, Request, TooManyPending, Verdict, Waiting};
+pub use self::pending::{ApprovalQuestion, Approvals, Asked, Reminder, TooManyPending, Verdict, Waiting};
 pub(crate) use self::pin::forget_wrong_pins;
 pub use self::pin::{InWords, LastGuess, PinDigits, PinOutcome};
+pub use self::policy::ApprovalPolicy;
 pub use self::risk::Risks;
 use self::risk::VerbForm;
 pub use self::unanswered::Unanswered;
@@ -98,8 +98,8 @@ impl Drop for Deciding<'_> {
 
 impl<'a, F: MultiwriteNorFlash> Approver<'a, Store<'_, F>> {
     /// The settings that decide about a call of this caller.
-    pub async fn settings(&self) -> GateSettings {
-        GateSettings::read(&self.caller, self.store, self.config).await
+    pub async fn settings(&self) -> ApprovalPolicy {
+        ApprovalPolicy::read(&self.caller, self.store, self.config).await
     }
 
     /// Finds out which device a call is about and what it puts at risk. The second value is the argument that has to be
@@ -108,7 +108,7 @@ impl<'a, F: MultiwriteNorFlash> Approver<'a, Store<'_, F>> {
     /// While the hub does not know the devices, a call that may change something waits a little and is then refused.
     pub async fn assess(
         &self,
-        settings: &GateSettings,
+        settings: &ApprovalPolicy,
         call: &ControllerCall<'_>,
     ) -> Result<(Assessment, Option<Addressed>), Denial> {
         let is_guarded = settings.is_guarded;
@@ -250,7 +250,7 @@ impl<'a, F: MultiwriteNorFlash> Approver<'a, Store<'_, F>> {
     /// the future is dropped.
     pub async fn admit(
         &self,
-        settings: &GateSettings,
+        settings: &ApprovalPolicy,
         call: &ControllerCall<'_>,
         assessment: &Assessment,
     ) -> Result<Admitted<'a>, Denial> {
@@ -266,7 +266,7 @@ impl<'a, F: MultiwriteNorFlash> Approver<'a, Store<'_, F>> {
     /// Assesses and admits a call that has the device's own arguments. If these do not name the device any more, it has changed.
     pub async fn admit_exactly(
         &self,
-        settings: &GateSettings,
+        settings: &ApprovalPolicy,
         call: &ControllerCall<'_>,
     ) -> Result<Admitted<'a>, Denial> {
         let (assessment, is_replaced) = {
@@ -282,7 +282,7 @@ impl<'a, F: MultiwriteNorFlash> Approver<'a, Store<'_, F>> {
     /// Decides whether a destructive tool of the hub's own may run, and asks a person if need be.
     pub async fn admit_builtin(
         &self,
-        settings: &GateSettings,
+        settings: &ApprovalPolicy,
         call: &ControllerCall<'_>,
     ) -> Result<(), Denial> {
         let risks = assess::tool_risks(call.hints, false);
@@ -292,7 +292,7 @@ impl<'a, F: MultiwriteNorFlash> Approver<'a, Store<'_, F>> {
     /// Applies the settings to a call with risks. Returns whether a person was asked, who has allowed it.
     async fn judge(
         &self,
-        settings: &GateSettings,
+        settings: &ApprovalPolicy,
         call: &ControllerCall<'_>,
         assessment: &Assessment,
     ) -> Result<bool, Denial> {

@@ -395,7 +395,7 @@ impl Approvals {
         let action = place.action.try_borrow().map_err(|_| Overflow)?;
         let mut writer = Writer::new(buffer);
         writer.object(|out| {
-            let request = Request { what: &action.what, can_use_pin: place.can_use_pin.get() };
+            let request = ApprovalQuestion { what: &action.what, can_use_pin: place.can_use_pin.get() };
             out.field("text", format_args!("{}", Spoken { text: &request, voice: Voice::English }));
             out.field("conversation", action.conversation.as_str());
             if let Ok(satellite) = Value::parse(action.satellite.as_bytes()) {
@@ -433,14 +433,14 @@ impl Display for Reminder<'_> {
 }
 
 /// What a person hears who should approve of something.
-pub struct Request<'a> {
+pub struct ApprovalQuestion<'a> {
     /// What it is.
     pub what: &'a str,
     /// Whether a PIN can be said.
     pub can_use_pin: bool,
 }
 
-impl Display for Request<'_> {
+impl Display for ApprovalQuestion<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let how = if self.can_use_pin {
             "Say the PIN, or allow it in your app."

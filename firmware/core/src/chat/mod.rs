@@ -7,11 +7,11 @@
 //! phrases by which people address the hub.
 //!
 //! ```text
-//!   message ─► Turn::start ─► Step::Ask ─► provider::write ┄┄► model ┄┄► provider::read ─► Input::Reply ─┐
-//!                                ▲                                                                       │
-//!                                └── Input::ToolDone ◄┄┄ tool ◄── Turn::call ◄── Step::Run ◄─────────────┤
-//!                                                                                                        ▼
-//!   chat reply ◄──────────────────────── Ending::write ◄──────────────────────────────────────── Step::Finish
+//!   message ─► Turn::start ─► TurnStep::Ask ─► provider::write ┄┄► model ┄┄► provider::read ─► TurnEvent::Reply ─┐
+//!                                ▲                                                                               │
+//!                                └── TurnEvent::ToolDone ◄┄┄ tool ◄── Turn::call ◄── TurnStep::Run ◄─────────────┤
+//!                                                                                                                ▼
+//!   chat reply ◄──────────────────────── Ending::write ◄──────────────────────────────────────────── TurnStep::Finish
 //! ```
 //!
 //! Dotted lines are done by the driver, `hub::turn`.
@@ -36,4 +36,4 @@ pub use hub_mqtt::model::Provider;
 pub use provider::{Ask, ProviderError, RelayError};
 pub use reply::{Arguments, FinishReason, ModelReply, ModelText, RequestedCall};
 pub use rule::{Rule, RuleError};
-pub use turn::{Context, Input, Step, Turn, TurnSettings};
+pub use turn::{Context, Turn, TurnEvent, TurnSettings, TurnStep};

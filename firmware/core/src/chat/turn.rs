@@ -1,6 +1,7 @@
 //! One turn of a conversation: from a person's message to the answer, with tool calls in between.
 //!
-//! A state machine without I/O: it takes an [`Input`], updates the [`History`] and returns the next [`Step`]. Each question
+//! A state machine without I/O: it takes a [`TurnEvent`], updates the [`History`] and returns the next [`TurnStep`]. Each
+//! question
 //! to the model is an iteration, counted from 0. If the last iteration that the rule allows still asks for calls, they are
 //! run, and the turn ends without another question.
 
@@ -52,7 +53,7 @@ pub struct Context<'a> {
 
 /// What happened since the last step.
 #[derive(Clone, Copy, Debug)]
-pub enum Input<'r> {
+pub enum TurnEvent<'r> {
     /// The model replied, or the provider or relay reported an error.
     Reply(Result<ModelReply<'r>, ProviderError<'r>>),
     /// The question got no reply.
@@ -72,10 +73,10 @@ pub enum Input<'r> {
 
 /// What to do next.
 #[derive(Clone, Copy, Debug)]
-pub enum Step<'r> {
-    /// Ask the model; then pass [`Input::Reply`] or [`Input::Unanswered`].
+pub enum TurnStep<'r> {
+    /// Ask the model; then pass [`TurnEvent::Reply`] or [`TurnEvent::Unanswered`].
     Ask,
-    /// Run [`Turn::call`]; then pass [`Input::ToolDone`].
+    /// Run [`Turn::call`]; then pass [`TurnEvent::ToolDone`].
     Run,
     /// The turn is over.
     Finish(Ending<'r>),
@@ -111,7 +112,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Starts with a person's message. The first step is [`Step::Ask`].
+    /// Starts with a person's message. The first step is [`TurnStep::Ask`].
     ///
     /// If the settings allow no registered tool, tools are disabled for the turn.
     pub fn start(context: &mut Context<'_>, message: &dyn Display) -> Result<Self, NotStarted> {
@@ -134,7 +135,7 @@ impl Turn {
         if Measure::Plain.length(message) > History::LONGEST { Err(NotStarted::Long) } else { Ok(()) }
     }
 
-    /// After [`Step::Run`]: the call to run.
+    /// After [`TurnStep::Run`]: the call to run.
     pub fn call<'h>(&self, history: &'h History) -> Option<Call<'h>> {
         history.pending().filter(|_| self.phase == Phase::Running)
     }
@@ -146,22 +147,26 @@ impl Turn {
     }
 
     /// Handles an input, and decides the next step.
-    pub fn on<'r>(&mut self, input: Input<'r>, context: &mut Context<'_>) -> Step<'r> {
+    pub fn on<'r>(&mut self, input: TurnEvent<'r>, context: &mut Context<'_>) -> TurnStep<'r> {
         match (self.phase, input) {
-            (Phase::Asking, Input::Reply(Ok(reply))) => self.replied(&reply, context),
-            (Phase::Asking, Input::Reply(Err(error))) => self.fail(TurnFailure::Provider(error), context),
-            (Phase::Asking, Input::Unanswered(why)) => self.fail(TurnFailure::Unanswered(why), context),
-            (Phase::Running, Input::ToolDone { result, is_error }) => {
+            (Phase::Asking, TurnEvent::Reply(Ok(reply))) => self.replied(&reply, context),
+            (Phase::Asking, TurnEvent::Reply(Err(error))) => self.fail(TurnFailure::Provider(error), context),
+            (Phase::Asking, TurnEvent::Unanswered(why)) => self.fail(TurnFailure::Unanswered(why), context),
+            (Phase::Running, TurnEvent::ToolDone { result, is_error }) => {
                 context.history.set_result(result, is_error);
                 self.next_call(context)
             }
-            (Phase::Asking | Phase::Running, Input::TimedOut) => self.fail(TurnFailure::TimedOut, context),
-            (Phase::Asking | Phase::Running, Input::Cancelled) => self.fail(TurnFailure::Cancelled, context),
-            _ => Step::Wait,
+            (Phase::Asking | Phase::Running, TurnEvent::TimedOut) => {
+                self.fail(TurnFailure::TimedOut, context)
+            }
+            (Phase::Asking | Phase::Running, TurnEvent::Cancelled) => {
+                self.fail(TurnFailure::Cancelled, context)
+            }
+            _ => TurnStep::Wait,
         }
     }
 
-    fn replied<'r>(&mut self, reply: &ModelReply<'r>, context: &mut Context<'_>) -> Step<'r> {
+    fn replied<'r>(&mut self, reply: &ModelReply<'r>, context: &mut Context<'_>) -> TurnStep<'r> {
         let (content, finish) = (reply.content, reply.finish);
         match finish {
             FinishReason::Stop if !content.is_blank() => {
@@ -198,7 +203,7 @@ impl Turn {
     }
 
     /// Proceeds to the next call that can be run, or to the next question.
-    fn next_call<'r>(&mut self, context: &mut Context<'_>) -> Step<'r> {
+    fn next_call<'r>(&mut self, context: &mut Context<'_>) -> TurnStep<'r> {
         self.phase = Phase::Running;
         while let Some(call) = context.history.pending() {
             if call.is_invalid {
@@ -212,7 +217,7 @@ impl Turn {
                 warn!("chat: the model called {}, which the rule does not allow", call.name);
                 context.history.set_failure(&NOT_ALLOWED);
             } else {
-                return Step::Run;
+                return TurnStep::Run;
             }
         }
         self.iteration += 1;
@@ -222,21 +227,26 @@ impl Turn {
         }
         debug!("chat: iteration {}", self.iteration);
         self.phase = Phase::Asking;
-        Step::Ask
+        TurnStep::Ask
     }
 
-    fn finish<'r>(&mut self, ending: Ending<'r>, words: &dyn Display, context: &mut Context<'_>) -> Step<'r> {
+    fn finish<'r>(
+        &mut self,
+        ending: Ending<'r>,
+        words: &dyn Display,
+        context: &mut Context<'_>,
+    ) -> TurnStep<'r> {
         context.history.set_answer(words);
         self.phase = Phase::Over;
-        Step::Finish(ending)
+        TurnStep::Finish(ending)
     }
 
-    fn fail<'r>(&mut self, failed: TurnFailure<'r>, context: &mut Context<'_>) -> Step<'r> {
+    fn fail<'r>(&mut self, failed: TurnFailure<'r>, context: &mut Context<'_>) -> TurnStep<'r> {
         let running =
             self.running.map(|milliseconds| NoResult { milliseconds: milliseconds.into(), ..INTERRUPTED });
         context.history.abort(running, failed.spoken());
         self.phase = Phase::Over;
-        Step::Finish(Ending::Failed(failed))
+        TurnStep::Finish(Ending::Failed(failed))
     }
 }
 

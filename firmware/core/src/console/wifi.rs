@@ -6,7 +6,7 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
 use super::Console;
-use super::improv::{self, Error, Request, State};
+use super::improv::{self, Error, ImprovCommand, State};
 use crate::config::Config;
 use crate::context::{NewValue, NotWritten};
 use crate::limits;
@@ -59,8 +59,8 @@ impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>
         };
         let command = request.command();
         let done = match request {
-            Request::Join { name, password } => self.provision(name, password).await,
-            Request::State => {
+            ImprovCommand::Join { name, password } => self.provision(name, password).await,
+            ImprovCommand::State => {
                 let state = self.state();
                 improv::write_state(state, self.screen);
                 if state == State::Provisioned {
@@ -68,16 +68,16 @@ impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>
                 }
                 Ok(())
             }
-            Request::Info => {
+            ImprovCommand::Info => {
                 let name = HUB_NAME.value(&mut *self.hub.store.lock().await, self.hub.config).await;
                 let texts = ["Hearthwave", env!("CARGO_PKG_VERSION"), self.hub.config.target, &name];
                 improv::write_result(command, &texts, self.screen);
                 Ok(())
             }
-            Request::Scan => self.list(command).await,
-            Request::HostName(name) => self.rename(command, &HUB_ID, name).await,
-            Request::Name(name) => self.rename(command, &HUB_NAME, name).await,
-            Request::Network => {
+            ImprovCommand::Scan => self.list(command).await,
+            ImprovCommand::HostName(name) => self.rename(command, &HUB_ID, name).await,
+            ImprovCommand::Name(name) => self.rename(command, &HUB_NAME, name).await,
+            ImprovCommand::Network => {
                 // Bit 0: online; bit 1: has Wi-Fi.
                 let flags = if self.state() == State::Provisioned { "3" } else { "2" };
                 improv::write_result(command, &[flags], self.screen);

@@ -9,11 +9,11 @@ use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
 use embassy_time::Instant;
 
-pub(crate) use self::events::{Event, Events};
+pub(crate) use self::events::{Events, HubEvent};
 pub(crate) use self::identity::Identity;
 pub(crate) use self::write_setting::{NewValue, NotWritten};
 use crate::approval::Approvals;
-use crate::clock::{Clock, Reading};
+use crate::clock::{Clock, TimeOfDay};
 use crate::config::Config;
 use crate::conversations::Conversations;
 use crate::discovery::Discovery;
@@ -28,7 +28,7 @@ use crate::speaker::Speaker;
 use crate::tool::Registry;
 
 /// The memory of a [`HubContext`]. All zeros when new.
-pub(crate) struct Memory {
+pub(crate) struct SharedParts {
     pub(crate) port: Port,
     pub(crate) registry: Registry,
     pub(crate) home: Home,
@@ -42,7 +42,7 @@ pub(crate) struct Memory {
     pub(crate) identity: Identity,
 }
 
-impl Memory {
+impl SharedParts {
     /// Empty memory.
     pub(crate) const fn new() -> Self {
         Self {
@@ -141,7 +141,7 @@ impl<'a, S> HubContext<'a, S> {
     /// The context of one run.
     pub(crate) const fn new(
         config: &'a Config<'a>,
-        memory: &'a Memory,
+        memory: &'a SharedParts,
         state: &'a RunState,
         platform: &'a dyn Platform,
         network: &'a dyn Fn() -> NetworkStatus,
@@ -171,7 +171,7 @@ impl<'a, S> HubContext<'a, S> {
     }
 
     /// The time of day and its source.
-    pub(crate) fn now(&self) -> Option<Reading> {
+    pub(crate) fn now(&self) -> Option<TimeOfDay> {
         self.clock.read(self.platform.wall_clock(), Instant::now())
     }
 }

@@ -1,7 +1,7 @@
 //! The announcement of a device.
 
 use crate::config::HubId;
-use crate::home::{Device, Kind, Mode, Reading};
+use crate::home::{Device, Kind, Measurement, Mode};
 use crate::json::{Text, Writer};
 use crate::text;
 
@@ -229,7 +229,7 @@ fn write_reading(
     let is_plain = |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let is_taken = |name: &&str| ["main", "battery", "button"].contains(name);
     let Some(name) = name.plain().filter(|name| is_plain(name) && !is_taken(name)) else { return };
-    let known = Reading::named(name);
+    let known = Measurement::named(name);
     let unit = device.unit(name);
     let [hub, id] = *fill;
     out.key(name);
@@ -238,7 +238,7 @@ fn write_reading(
         let is_total = known.is_some_and(|reading| reading.is_total);
         out.field("stat_cla", if is_total { "total_increasing" } else { "measurement" });
         // Home Assistant refuses a unit that it does not expect of a class.
-        let is_expected = |reading: &&Reading| {
+        let is_expected = |reading: &&Measurement| {
             unit.is_none_or(|unit| reading.units.iter().any(|expected| unit == **expected))
         };
         let class = known.filter(is_expected).map_or("", |reading| reading.class);

@@ -75,9 +75,9 @@ impl DeviceState {
     }
 
     /// The first thing to do with a device that stands like `now` so that it stands like this. None if nothing is left to do.
-    pub(super) fn restore(&self, now: &Self) -> Option<Step> {
+    pub(super) fn restore(&self, now: &Self) -> Option<UndoStep> {
         let KindRow { switch, number, ends, word, is_hidden_when_off, .. } = *now.kind.row();
-        let plain = |action| Step { action, value: StepValue::None };
+        let plain = |action| UndoStep { action, value: StepValue::None };
         let switch = || {
             let [_, on, off] = switch.filter(|_| self.is_on != now.is_on)?;
             Some(plain(if self.is_on == Some(false) { off } else { on }))
@@ -86,12 +86,12 @@ impl DeviceState {
             let ((action, _), wanted) = (number?, self.number.filter(|_| self.number != now.number)?);
             Some(match ends {
                 Some([zero, more]) => plain(if wanted > 0.0 { more } else { zero }),
-                None => Step { action, value: StepValue::Number(wanted) },
+                None => UndoStep { action, value: StepValue::Number(wanted) },
             })
         };
         let word = || {
             let action = word.filter(|_| self.word != now.word)?;
-            Some(Step { action, value: StepValue::Word(self.word.clone()) })
+            Some(UndoStep { action, value: StepValue::Word(self.word.clone()) })
         };
         if now.hides_values_of(self) {
             // First the colour, which may switch the lamp on.
@@ -104,7 +104,7 @@ impl DeviceState {
     }
 
     /// How a device that stands so stands after a step on its way to `target`.
-    pub(super) fn follow(&mut self, step: &Step, target: &Self) {
+    pub(super) fn follow(&mut self, step: &UndoStep, target: &Self) {
         match step.value {
             StepValue::None => *self = Self { kind: self.kind, ..target.clone() },
             StepValue::Number(_) => (self.number, self.is_on) = (target.number, target.is_on),
@@ -121,7 +121,7 @@ impl DeviceState {
 
 /// An action of a device.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Step {
+pub(crate) struct UndoStep {
     pub(crate) action: &'static str,
     pub(crate) value: StepValue,
 }

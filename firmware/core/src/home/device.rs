@@ -6,7 +6,7 @@ use hub_contract::DEVICE_URI;
 
 use super::ability::Abilities;
 use super::kinds::{self, Kind};
-use super::reading::UnusualUnits;
+use super::measurement::UnusualUnits;
 use super::resolve::{Address, Addressing};
 use super::table::PARTS;
 use crate::hash::Fingerprint;

@@ -16,9 +16,9 @@ mod changes;
 mod device;
 mod follow;
 mod kinds;
+mod measurement;
 mod names;
 mod publish;
-mod reading;
 mod resolve;
 mod search;
 mod table;
@@ -37,15 +37,15 @@ use embassy_time::{Duration, Instant, Timer};
 pub use self::ability::{Abilities, Mode, Tenths};
 pub(crate) use self::action::DeclaredAction;
 pub use self::changes::ChangeId;
-pub(crate) use self::changes::Step;
+pub(crate) use self::changes::UndoStep;
 use self::changes::{Changes, DeviceState};
 pub use self::device::{Description, Device, DeviceId};
 pub(crate) use self::follow::{Unread, read_actions};
 pub use self::follow::{follow, read_back};
 pub use self::kinds::{Kind, KindRow, Notable, Risk};
+pub use self::measurement::Measurement;
 use self::names::{Match, Spoken};
 pub(crate) use self::publish::{Leftover, Remains};
-pub use self::reading::Reading;
 use self::resolve::{SpokenName, Target};
 use self::search::{Inspection, Search};
 pub(crate) use self::search::{NotAddressed, Unkept, address_unkept, find_unkept, is_address_unique};
@@ -992,7 +992,7 @@ impl Home {
     }
 
     /// The last change, its device, and the steps that take it back.
-    pub(crate) fn undo_steps(&self) -> Result<(ChangeId, DeviceId, heapless::Vec<Step, 3>), NotUndone> {
+    pub(crate) fn undo_steps(&self) -> Result<(ChangeId, DeviceId, heapless::Vec<UndoStep, 3>), NotUndone> {
         let changes = self.changes.try_borrow().map_err(|_| NotUndone::Nothing)?;
         let now = Instant::now();
         let change = changes.last(now).ok_or(NotUndone::Nothing)?;

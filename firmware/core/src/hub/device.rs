@@ -9,7 +9,7 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
 use crate::approval::guarded_namesake;
-use crate::context::{Event, HubContext};
+use crate::context::{HubContext, HubEvent};
 use crate::home::{DeclaredAction, DeviceId, Found, Home, Knowledge, Unread, find_unkept, read_actions};
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::limits;
@@ -150,7 +150,7 @@ pub(super) async fn set<F: MultiwriteNorFlash>(
         let event = tool_call.execute(&tool, arguments, &mut writer).await;
         let is_done = event.success;
         hub.events.has_room(hub.broker, limits::EVENT_WAIT).await;
-        hub.events.push(Event::Tool(event));
+        hub.events.push(HubEvent::Tool(event));
         if let Some(earlier) = earlier.filter(|_| is_done) {
             home.join_changes(earlier, &id);
         }

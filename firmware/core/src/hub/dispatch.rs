@@ -8,7 +8,7 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use super::{content, device, self_report, settings, time, turn};
 use crate::chat::prompts;
-use crate::context::{Event, HubContext};
+use crate::context::{HubContext, HubEvent};
 use crate::conversations::ConversationId;
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::limits;
@@ -34,7 +34,7 @@ pub(super) async fn answer<F: MultiwriteNorFlash>(job: &mut Job, hub: &HubContex
     };
     // Behind pointers, for stack frames of their own.
     let written = if matches!(asked, Request::Chat | Request::Transcript) {
-        let mut caller = turn::Caller::new(request, transaction);
+        let mut caller = turn::TurnRequest::new(request, transaction);
         let is_heard = asked == Request::Transcript;
         let written = {
             let saying: Pin<&mut dyn Future<Output = _>> =
@@ -151,7 +151,7 @@ async fn tool_call<F: MultiwriteNorFlash>(
     let call = &ToolCall { hub, caller: Caller::Person, decision_time: &decision_time };
     let event = call.execute(&name, arguments, reply).await;
     hub.events.has_room(hub.broker, limits::EVENT_WAIT).await;
-    hub.events.push(Event::Tool(event));
+    hub.events.push(HubEvent::Tool(event));
     Ok(())
 }
 

@@ -51,20 +51,20 @@ pub use self::self_report::LIMITS;
 /// Large, and all zeros when new: keep it in a `static` (it then costs no flash) or in a box, and hand it
 /// to one [`Hub`] for good.
 pub struct Memory {
-    context: context::Memory,
-    mqtt: mqtt::Memory,
-    store: store::Memory,
-    console: console::Memory,
+    context: context::SharedParts,
+    mqtt: mqtt::SessionBuffers,
+    store: store::StoreBuffers,
+    console: console::ConsoleBuffers,
 }
 
 impl Memory {
     /// Empty memory.
     pub const fn new() -> Self {
         Self {
-            context: context::Memory::new(),
-            mqtt: mqtt::Memory::new(),
-            store: store::Memory::new(),
-            console: console::Memory::new(),
+            context: context::SharedParts::new(),
+            mqtt: mqtt::SessionBuffers::new(),
+            store: store::StoreBuffers::new(),
+            console: console::ConsoleBuffers::new(),
         }
     }
 }
@@ -144,7 +144,7 @@ impl<'a> Hub<'a> {
         let context = &*context;
         context.clear(seed);
         let state = &RunState::new();
-        let context::Memory { registry, notices, home, .. } = context;
+        let context::SharedParts { registry, notices, home, .. } = context;
         let id = context.identity.id();
         info!("hub {}: version {} on {}", id.as_str(), env!("CARGO_PKG_VERSION"), config.target);
         start::report(&config.boot, notices);

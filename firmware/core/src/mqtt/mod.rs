@@ -16,14 +16,14 @@ pub use hub_mqtt::{
 pub use topic::{ReplyTo, Topic, Topics, UnusableReplyTo};
 
 /// The buffers of one session.
-pub struct Memory {
+pub struct SessionBuffers {
     /// For what arrives.
     pub receive: [u8; limits::MQTT_RECEIVE],
     /// For what has been sent and not been acknowledged.
     pub send: [u8; limits::MQTT_SEND],
 }
 
-impl Memory {
+impl SessionBuffers {
     /// Empty.
     pub const fn new() -> Self {
         Self { receive: [0; limits::MQTT_RECEIVE], send: [0; limits::MQTT_SEND] }

@@ -55,7 +55,7 @@ type Pointers = Cache<Uncached, Uncached, ArrayKeyPointers<Id, { limits::STORE_E
 type Map<F> = MapStorage<Id, Journaled<F>, Pointers>;
 
 /// The buffers of a [`Store`]. About 8 KiB, all zeros when new.
-pub struct Memory {
+pub struct StoreBuffers {
     buffer: Buffer,
     names: Names,
 }
@@ -64,7 +64,7 @@ pub struct Memory {
 #[repr(align(4))]
 struct Buffer([u8; limits::FLASH_PAGE]);
 
-impl Memory {
+impl StoreBuffers {
     /// Empty memory.
     pub const fn new() -> Self {
         Self { buffer: Buffer([0; limits::FLASH_PAGE]), names: Names::new() }
@@ -87,12 +87,12 @@ pub enum Opened {
 
 /// Settings, flags and documents on a flash, which is used from its start to its end.
 ///
-/// Itself about 1 KiB; the rest is in [`Memory`].
+/// Itself about 1 KiB; the rest is in [`StoreBuffers`].
 pub struct Store<'m, F: MultiwriteNorFlash> {
     /// Nothing if the flash is not suitable.
     map: Option<Map<F>>,
     capacity: usize,
-    memory: &'m mut Memory,
+    memory: &'m mut StoreBuffers,
     /// RAM and flash agree: no operation was dropped or failed half-way.
     settled: bool,
     /// Entries of this size and more did not fit, and nothing has been deleted since. Finding that out again
@@ -111,7 +111,7 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
     };
 
     /// A store on `flash`, which is not looked at yet.
-    pub fn new(flash: F, memory: &'m mut Memory) -> Self {
+    pub fn new(flash: F, memory: &'m mut StoreBuffers) -> Self {
         let capacity = flash.capacity();
         let map = if Self::suits() { new_map(Journaled::new(flash), capacity) } else { None };
         Self { map, capacity, memory, settled: false, full_from: usize::MAX }
@@ -283,7 +283,7 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
     }
 
     /// Opens the store if it is not open.
-    async fn ready(&mut self) -> Result<(&mut Map<F>, &mut Memory), StoreError> {
+    async fn ready(&mut self) -> Result<(&mut Map<F>, &mut StoreBuffers), StoreError> {
         let is_whole = self.map.as_mut().is_none_or(|map| map.flash().is_settled());
         if !self.settled || !is_whole {
             self.load().await?;
@@ -339,9 +339,9 @@ fn new_map<F: MultiwriteNorFlash>(flash: Journaled<F>, capacity: usize) -> Optio
 /// Reads the names from flash. Items come oldest first, so the last of an id is the valid one.
 async fn list<F: MultiwriteNorFlash>(
     map: &mut Map<F>,
-    memory: &mut Memory,
+    memory: &mut StoreBuffers,
 ) -> Result<(), MapError<Fault<F::Error>>> {
-    let Memory { buffer: Buffer(buffer), names } = memory;
+    let StoreBuffers { buffer: Buffer(buffer), names } = memory;
     names.clear();
     let mut items = map.fetch_all_items(buffer).await?;
     while let Some((id, bytes)) = items.next::<&[u8]>(buffer).await? {

@@ -7,7 +7,7 @@ use core::pin::{Pin, pin};
 use embassy_time::{Duration, Instant, with_timeout};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use crate::approval::{Approver, Denial, GateSettings, Unanswered};
+use crate::approval::{ApprovalPolicy, Approver, Denial, Unanswered};
 use crate::home::Home;
 use crate::json::{Kind, Mark, Value, Writer};
 use crate::limits;
@@ -279,7 +279,7 @@ impl Call<'_, '_> {
     /// Has a call of one of the hub's own tools admitted that may destroy something.
     async fn admit_builtin<F: MultiwriteNorFlash>(
         &mut self,
-        settings: &GateSettings,
+        settings: &ApprovalPolicy,
         hints: Hints,
         approver: &Approver<'_, Store<'_, F>>,
     ) -> Result<(), Failed> {
@@ -290,7 +290,7 @@ impl Call<'_, '_> {
 
     async fn controller<F: MultiwriteNorFlash>(
         &mut self,
-        settings: &GateSettings,
+        settings: &ApprovalPolicy,
         approver: &Approver<'_, Store<'_, F>>,
     ) -> Result<Success, Failed> {
         let start = self.start;

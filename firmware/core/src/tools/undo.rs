@@ -6,8 +6,8 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
 use super::ToolCall;
-use crate::approval::{Denial, GateSettings, Unanswered};
-use crate::home::{ChangeId, DISTINCT_NAME, DeclaredAction, DeviceId, NotUndone, Step, read_actions, read_back};
+use crate::approval::{Denial, ApprovalPolicy, Unanswered};
+use crate::home::{ChangeId, DISTINCT_NAME, DeclaredAction, DeviceId, NotUndone, UndoStep, read_actions, read_back};
 use crate::json::{Mark, Value, Writer};
 use crate::limits;
 use crate::store::Store;
@@ -155,9 +155,9 @@ fn written<'a>(result: &'a Writer<'_>, before: Mark) -> Value<'a> {
 /// Does one step. It is a call like any other: judged, and sent once. Its arguments are in `result` until it is done.
 async fn perform<F: MultiwriteNorFlash>(
     undo: &ToolCall<'_, Store<'_, F>>,
-    settings: &GateSettings,
+    settings: &ApprovalPolicy,
     device: &DeviceId,
-    step: &Step,
+    step: &UndoStep,
     unless_changed: Option<ChangeId>,
     result: &mut Writer<'_>,
 ) -> Result<(), Stuck> {

@@ -13,7 +13,7 @@ use crate::tool::Caller;
 
 /// The settings that decide about a call.
 #[derive(Clone, Copy, Debug)]
-pub struct GateSettings {
+pub struct ApprovalPolicy {
     /// Whether calls of the caller may need approval. If not, the rest does not matter.
     pub(super) is_guarded: bool,
     policies: [Policy; Risk::ALL.len()],
@@ -23,7 +23,7 @@ pub struct GateSettings {
     pub(super) has_pin: bool,
 }
 
-impl GateSettings {
+impl ApprovalPolicy {
     /// Reads them.
     pub(super) async fn read<F: MultiwriteNorFlash>(
         caller: &Caller<'_>,

@@ -13,7 +13,7 @@ use crate::text::{Measure, is_blank};
 use crate::tool;
 
 /// Whoever waits for the reply.
-pub(in crate::hub) struct Caller<'a> {
+pub(in crate::hub) struct TurnRequest<'a> {
     /// The conversation.
     pub(super) id: ConversationId,
     pub(super) request: Value<'a>,
@@ -25,7 +25,7 @@ pub(in crate::hub) struct Caller<'a> {
     pub(in crate::hub) is_addressed: bool,
 }
 
-impl<'a> Caller<'a> {
+impl<'a> TurnRequest<'a> {
     /// As far as is known without reading the request.
     pub(in crate::hub) const fn new(request: Value<'a>, transaction: Option<Value<'a>>) -> Self {
         let id = ConversationId::new();

@@ -6,7 +6,7 @@ use crate::json::{Text, Value};
 
 /// Something that devices measure, by its name in their states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct Measurement {
     /// The member of the state.
     pub name: &'static str,
     /// What Home Assistant calls it; empty if it has no word for it.
@@ -17,18 +17,18 @@ pub struct Reading {
     pub is_total: bool,
 }
 
-const fn row(name: &'static str, class: &'static str, units: &'static [&'static str]) -> Reading {
-    Reading { name, class, units, is_total: false }
+const fn row(name: &'static str, class: &'static str, units: &'static [&'static str]) -> Measurement {
+    Measurement { name, class, units, is_total: false }
 }
 
 /// All that the hub knows by name. Another one is a number with the unit that the device gives.
-const READINGS: [Reading; 16] = [
+const READINGS: [Measurement; 16] = [
     row("temperature", "temperature", &["°C", "°F"]),
     row("humidity", "humidity", &["%"]),
     row("illuminance", "illuminance", &["lx"]),
     row("luminance", "illuminance", &["lx"]),
     row("power", "power", &["W", "kW"]),
-    Reading { is_total: true, ..row("energy", "energy", &["kWh", "Wh"]) },
+    Measurement { is_total: true, ..row("energy", "energy", &["kWh", "Wh"]) },
     row("voltage", "voltage", &["V", "mV"]),
     row("current", "current", &["A", "mA"]),
     row("carbon_dioxide", "carbon_dioxide", &["ppm"]),
@@ -41,7 +41,7 @@ const READINGS: [Reading; 16] = [
     row("wind_speed", "wind_speed", &["m/s", "km/h", "mph"]),
 ];
 
-impl Reading {
+impl Measurement {
     /// The reading of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         READINGS.iter().find(|reading| reading.name == name)
@@ -62,7 +62,7 @@ impl<'a> UnusualUnits<'a> {
             let usual = match name.plain() {
                 // What a thermostat is set to is in degrees as people there count them.
                 Some("setpoint") => Some(&"°C"),
-                name => name.and_then(Reading::named).and_then(|reading| reading.units.first()),
+                name => name.and_then(Measurement::named).and_then(|reading| reading.units.first()),
             };
             // As Z-Wave spells it.
             let spelled = if unit.plain() == Some("Lux") { Some("lx") } else { unit.plain() };

@@ -9,8 +9,8 @@ use crate::text;
 
 /// What a byte has completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// A line, in [`Input::line`].
+pub enum ConsoleEvent {
+    /// A line, in [`LineReader::line`].
     Line,
     /// A line that is not UTF-8.
     NotText,
@@ -18,7 +18,7 @@ pub enum Event {
     TooLong,
     /// Somebody gave the line up.
     Cancelled,
-    /// A frame, in [`Input::frame`].
+    /// A frame, in [`LineReader::frame`].
     Frame,
 }
 
@@ -32,7 +32,7 @@ const DELETE: u8 = 0x7F;
 ///
 /// A line ends with CR, LF or both. One with the beginning of a certificate ends after the certificate. A frame may be
 /// anywhere, even within a line, which then goes on.
-pub struct Input {
+pub struct LineReader {
     line: [u8; limits::CONSOLE_LINE],
     length: usize,
     /// Where the last line of a certificate begins.
@@ -59,7 +59,7 @@ enum Escape {
     Sequence,
 }
 
-impl Input {
+impl LineReader {
     /// Nothing yet.
     pub const fn new() -> Self {
         Self {
@@ -77,7 +77,7 @@ impl Input {
         }
     }
 
-    /// The line that [`Event::Line`] reported.
+    /// The line that [`ConsoleEvent::Line`] reported.
     pub fn line(&self) -> &str {
         core::str::from_utf8(self.bytes()).unwrap_or_default()
     }
@@ -98,7 +98,7 @@ impl Input {
         &mut self.line
     }
 
-    /// The frame that [`Event::Frame`] reported, from its type to its checksum.
+    /// The frame that [`ConsoleEvent::Frame`] reported, from its type to its checksum.
     pub fn frame(&self) -> &[u8] {
         self.frame.get(..self.frame_length).unwrap_or_default()
     }
@@ -114,7 +114,7 @@ impl Input {
     }
 
     /// Takes one byte in, and echoes what is text.
-    pub fn push(&mut self, byte: u8, echo: &mut Screen) -> Option<Event> {
+    pub fn push(&mut self, byte: u8, echo: &mut Screen) -> Option<ConsoleEvent> {
         if self.is_in_frame() {
             return self.push_to_frame(byte);
         }
@@ -138,7 +138,7 @@ impl Input {
         self.push_to_line(byte, echo)
     }
 
-    fn push_to_frame(&mut self, byte: u8) -> Option<Event> {
+    fn push_to_frame(&mut self, byte: u8) -> Option<ConsoleEvent> {
         if let Some(next) = self.frame.get_mut(self.frame_length) {
             *next = byte;
             self.frame_length += 1;
@@ -150,10 +150,10 @@ impl Input {
         }
         self.matched = 0;
         self.ignores_line_feed = true;
-        Some(Event::Frame)
+        Some(ConsoleEvent::Frame)
     }
 
-    fn push_to_line(&mut self, byte: u8, echo: &mut Screen) -> Option<Event> {
+    fn push_to_line(&mut self, byte: u8, echo: &mut Screen) -> Option<ConsoleEvent> {
         self.begin();
         let follows = core::mem::take(&mut self.ignores_line_feed);
         let escape = core::mem::replace(&mut self.escape, Escape::No);
@@ -176,7 +176,7 @@ impl Input {
             CANCEL | ERASE_LINE => {
                 echo.push(if byte == CANCEL { b"^C\r\n" } else { b"^U\r\n" });
                 self.clear();
-                Some(Event::Cancelled)
+                Some(ConsoleEvent::Cancelled)
             }
             BACKSPACE | DELETE => {
                 self.erase(echo);
@@ -224,7 +224,7 @@ impl Input {
         }
     }
 
-    fn end_line(&mut self) -> Option<Event> {
+    fn end_line(&mut self) -> Option<ConsoleEvent> {
         let tail = self.line.get(self.tail..self.length).unwrap_or_default().trim_ascii();
         let has = |part: &[u8]| text::find(tail, part).is_some();
         self.is_certificate |= has(b"-----BEGIN ");
@@ -240,11 +240,11 @@ impl Input {
         }
         self.is_over = true;
         Some(if self.is_too_long {
-            Event::TooLong
+            ConsoleEvent::TooLong
         } else if core::str::from_utf8(self.bytes()).is_err() {
-            Event::NotText
+            ConsoleEvent::NotText
         } else {
-            Event::Line
+            ConsoleEvent::Line
         })
     }
 
