@@ -38,7 +38,9 @@ pub(crate) use self::assess::guarded_namesake;
 use self::assess::{Summary, Unresolved, compare_action};
 pub use self::call::Admitted;
 pub use self::denial::Denial;
-pub use self::pending::{ApprovalQuestion, Approvals, Asked, Reminder, TooManyPending, Verdict, Waiting};
+pub use self::pending::{
+    ApprovalQuestion, Approvals, PendingApproval, Reminder, TooManyPending, Verdict, Waiting,
+};
 pub(crate) use self::pin::forget_wrong_pins;
 pub use self::pin::{InWords, LastGuess, PinDigits, PinOutcome};
 pub use self::policy::ApprovalPolicy;
@@ -60,7 +62,7 @@ use crate::text::one_line;
 use crate::tool::{Addressed, Caller, ControllerCall, Registry};
 
 /// What a person is asked to approve, in words.
-type Words = heapless::String<{ limits::APPROVAL }>;
+type ActionText = heapless::String<{ limits::APPROVAL }>;
 
 /// Decides about calls on behalf of a caller.
 pub struct Approver<'a, S> {
@@ -339,7 +341,7 @@ impl<'a, F: MultiwriteNorFlash> Approver<'a, Store<'_, F>> {
 }
 
 /// What a call does, in words.
-fn summarise(home: &Home, call: &ControllerCall<'_>, assessment: &Assessment, form: VerbForm) -> Words {
+fn summarise(home: &Home, call: &ControllerCall<'_>, assessment: &Assessment, form: VerbForm) -> ActionText {
     let words = |device: Option<Device<'_>>| {
         let has_namesake = device.is_some_and(|device| home.has_namesake(&device));
         one_line(&Summary { assessment, device, has_namesake, call, form })

@@ -52,7 +52,7 @@ impl Verdict {
 }
 
 /// What waits for approval.
-struct Action {
+struct PendingAction {
     what: String<{ limits::APPROVAL }>,
     tool: Name,
     /// The conversation whose model wants it; empty if a person does.
@@ -77,7 +77,7 @@ struct Place {
     until: Cell<Instant>,
     /// When it was decided, or ended in another way.
     ended: Cell<Instant>,
-    action: RefCell<Action>,
+    action: RefCell<PendingAction>,
     decided: Signal<NoopRawMutex, ()>,
 }
 
@@ -93,7 +93,7 @@ impl Place {
             can_use_pin: Cell::new(false),
             until: Cell::new(Instant::MIN),
             ended: Cell::new(Instant::MIN),
-            action: RefCell::new(Action {
+            action: RefCell::new(PendingAction {
                 what: String::new(),
                 tool: Name::new(),
                 conversation: String::new(),
@@ -189,7 +189,7 @@ impl Approvals {
         self.places.iter().filter(|place| place.is_waiting() && place.is_model.get()).count()
     }
 
-    /// Has a person asked, for `patience`. The caller [waits](Asked::decided) for what they decide. Of direct calls, one can
+    /// Has a person asked, for `patience`. The caller [waits](PendingApproval::decided) for what they decide. Of direct calls, one can
     /// wait at a time: the others leave their slots to conversations.
     pub fn ask(
         &self,
@@ -198,7 +198,7 @@ impl Approvals {
         tool: &str,
         patience: Duration,
         can_use_pin: bool,
-    ) -> Result<Asked<'_>, TooManyPending> {
+    ) -> Result<PendingApproval<'_>, TooManyPending> {
         let is_model = matches!(caller, Caller::Model { .. });
         let is_direct = |place: &Place| place.is_waiting() && !place.is_model.get();
         if !is_model && self.places.iter().any(is_direct) {
@@ -230,7 +230,7 @@ impl Approvals {
         place.until.set(Instant::now() + patience);
         place.decided.reset();
         self.changed.signal(());
-        Ok(Asked { approvals: self, place })
+        Ok(PendingApproval { approvals: self, place })
     }
 
     /// A person decided. False if nothing with this number waits.
@@ -452,12 +452,12 @@ impl Display for ApprovalQuestion<'_> {
 }
 
 /// A person was asked. Dropped before they decided, it is cancelled.
-pub struct Asked<'a> {
+pub struct PendingApproval<'a> {
     approvals: &'a Approvals,
     place: &'a Place,
 }
 
-impl Asked<'_> {
+impl PendingApproval<'_> {
     /// Waits until a person decides, or the time is over.
     pub async fn decided(self) -> Verdict {
         if with_deadline(self.place.until.get(), self.place.decided.wait()).await.is_err() {
@@ -467,7 +467,7 @@ impl Asked<'_> {
     }
 }
 
-impl Drop for Asked<'_> {
+impl Drop for PendingApproval<'_> {
     fn drop(&mut self) {
         if self.place.verdict.get() == Verdict::Waiting {
             self.place.decide(Verdict::Cancelled);

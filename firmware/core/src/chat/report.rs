@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Display, Write};
 
-use super::history::{Call, History};
+use super::history::{History, ModelCall};
 use crate::json::{Text, Value};
 use crate::limits;
 use crate::text::{MARK, Measure, is_blank};
@@ -10,9 +10,9 @@ use crate::text::{MARK, Measure, is_blank};
 /// Reports what the calls of the current turn did, or may have done: the tools' own words, and the number of calls that
 /// have none. People never hear names of tools. Failed calls are not reported, because they did nothing. Without
 /// anything to report, the displayed text is empty.
-pub(super) struct Report<'a>(pub(super) &'a History);
+pub(super) struct CallReport<'a>(pub(super) &'a History);
 
-impl Display for Report<'_> {
+impl Display for CallReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let outcomes = || self.0.calls().filter_map(|call| Outcome::of(&call));
         let count = |wanted| outcomes().filter(|outcome| *outcome == wanted).count();
@@ -66,7 +66,7 @@ enum Outcome<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    fn of(call: &Call<'a>) -> Option<Self> {
+    fn of(call: &ModelCall<'a>) -> Option<Self> {
         let result = call.result?;
         let object = Value::parse(result.text.as_bytes()).ok();
         let text = |name| object?.get(name)?.as_text().filter(|text| !is_blank(text));

@@ -12,7 +12,7 @@ use heapless::{String, Vec};
 
 use super::Provider;
 use super::ending::{Ending, OUT_OF_ITERATIONS, TurnFailure};
-use super::history::{Call, History, HistoryFull, NoResult};
+use super::history::{History, HistoryFull, ModelCall, NoResult};
 use super::provider::ProviderError;
 use super::reply::{FinishReason, ModelReply};
 use super::rule::{Rule, RuleTools};
@@ -136,7 +136,7 @@ impl Turn {
     }
 
     /// After [`TurnStep::Run`]: the call to run.
-    pub fn call<'h>(&self, history: &'h History) -> Option<Call<'h>> {
+    pub fn call<'h>(&self, history: &'h History) -> Option<ModelCall<'h>> {
         history.pending().filter(|_| self.phase == Phase::Running)
     }
 
@@ -251,7 +251,7 @@ impl Turn {
 }
 
 /// Whether the settings allow a call. Unknown tools are allowed: the executor reports them.
-fn may_run(call: &Call<'_>, context: &Context<'_>) -> bool {
+fn may_run(call: &ModelCall<'_>, context: &Context<'_>) -> bool {
     context.registry.names(call.name, |names| context.settings.tools.allows(names)).unwrap_or(true)
 }
 

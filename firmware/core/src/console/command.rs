@@ -3,7 +3,7 @@
 use crate::settings::{self, SETTINGS};
 
 /// One command.
-pub struct Row {
+pub struct CommandRow {
     /// How it is written. For a hyphen or a space in it, any of both and an underscore will do.
     pub name: &'static str,
     /// What follows it.
@@ -38,12 +38,17 @@ pub enum Command {
     FactoryReset,
 }
 
-const fn row(command: Command, name: &'static str, arguments: &'static str, purpose: &'static str) -> Row {
-    Row { name, arguments, purpose, command }
+const fn row(
+    command: Command,
+    name: &'static str,
+    arguments: &'static str,
+    purpose: &'static str,
+) -> CommandRow {
+    CommandRow { name, arguments, purpose, command }
 }
 
 /// All commands, in the order in which `help` lists them.
-pub static COMMANDS: &[Row] = &[
+pub static COMMANDS: &[CommandRow] = &[
     row(Command::Help, "help", "", "this list"),
     row(Command::Show, "show", "[KEY]", "the settings, or one of them with what it is for"),
     row(Command::Set, "set", "KEY VALUE", "changes a setting; \"\" is an empty text"),

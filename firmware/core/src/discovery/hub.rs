@@ -21,10 +21,10 @@ pub struct About<'a> {
 }
 
 /// An entity of the hub: the end of its unique id, and its members as JSON.
-type Row = (&'static str, &'static str);
+type EntityRow = (&'static str, &'static str);
 
 /// What people use.
-const ENTITIES: [Row; 10] = [
+const ENTITIES: [EntityRow; 10] = [
     (
         "ask",
         r#""p":"text","name":"Ask","ic":"mdi:message-text","max":255,"cmd_t":"~/request/chat","cmd_tpl":"{\"text\":{{value|tojson}},\"conversation\":\"home-assistant\"}""#,
@@ -75,7 +75,7 @@ const DECIDE: &str = r#""p":"button","json_attr_t":"~/approval","json_attr_tpl":
 const DIAGNOSTIC: &str = r#""p":"sensor","ent_cat":"diagnostic","stat_t":"~/health","val_tpl":"{{value_json['^']|default('None')}}""#;
 
 /// Of what `health` tells: the member, and the rest.
-const DIAGNOSTICS: [Row; 8] = [
+const DIAGNOSTICS: [EntityRow; 8] = [
     ("uptime", r#""name":"Uptime","dev_cla":"duration","unit_of_meas":"s""#),
     ("boot", r#""name":"Last start","ic":"mdi:restart-alert""#),
     (SIGNAL, r#""name":"Signal","dev_cla":"signal_strength","unit_of_meas":"dBm","stat_cla":"measurement""#),

@@ -147,7 +147,7 @@ impl StepValue {
 
 /// A call that changes something, from before it is sent.
 #[derive(Clone, Debug)]
-pub(super) struct Change {
+pub(super) struct DeviceChange {
     /// By which its call finds it again.
     number: u32,
     /// The device. Empty if the hub cannot follow the call's effect: the call is for several devices, for none, or for
@@ -167,7 +167,7 @@ pub(super) struct Change {
     is_told: bool,
 }
 
-impl Change {
+impl DeviceChange {
     pub(super) const fn id(&self) -> ChangeId {
         ChangeId(self.number)
     }
@@ -216,7 +216,7 @@ pub struct ChangeId(u32);
 
 /// The last changes, the oldest first. All zeros when new.
 pub(super) struct Changes {
-    kept: heapless::Vec<Change, { limits::CHANGES }>,
+    kept: heapless::Vec<DeviceChange, { limits::CHANGES }>,
     count: u32,
 }
 
@@ -233,12 +233,12 @@ impl Changes {
     /// change that `undo` does not need, or else the oldest one.
     pub(super) fn begin(&mut self, device: DeviceId, state: DeviceState, now: Instant) -> ChangeId {
         if self.kept.is_full() {
-            let is_spent = |change: &Change| change.is_void(now) || change.is_passed_over(now);
+            let is_spent = |change: &DeviceChange| change.is_void(now) || change.is_passed_over(now);
             let spent = self.kept.iter().position(is_spent);
             self.kept.remove(spent.unwrap_or_default());
         }
         self.count = self.count.wrapping_add(1);
-        let change = Change {
+        let change = DeviceChange {
             number: self.count,
             device,
             before: state.clone(),
@@ -313,7 +313,7 @@ impl Changes {
 
     /// The last change. Skips calls without a visible effect if they have failed and are over, or if a person has been
     /// told of them.
-    pub(super) fn last(&self, now: Instant) -> Option<&Change> {
+    pub(super) fn last(&self, now: Instant) -> Option<&DeviceChange> {
         self.kept.iter().rev().find(|change| !change.is_passed_over(now))
     }
 
@@ -325,7 +325,7 @@ impl Changes {
 
     /// The last change of this device.
     pub(super) fn last_of(&self, device: &str) -> Option<ChangeId> {
-        self.kept.iter().rev().find(|change| change.device == device).map(Change::id)
+        self.kept.iter().rev().find(|change| change.device == device).map(DeviceChange::id)
     }
 
     /// Merges the last change of the device with this earlier change of the same device.
@@ -338,7 +338,7 @@ impl Changes {
         }
     }
 
-    pub(super) fn find(&self, id: ChangeId) -> Option<&Change> {
+    pub(super) fn find(&self, id: ChangeId) -> Option<&DeviceChange> {
         self.kept.iter().find(|change| change.number == id.0)
     }
 

@@ -5,14 +5,14 @@ use core::ops::ControlFlow;
 use embassy_time::Instant;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use crate::boot::Report;
+use crate::boot::BootReport;
 use crate::clock::Source;
 use crate::context::HubContext;
 use crate::json::{Overflow, Writer};
 use crate::limits;
 use crate::platform::NetworkState;
 use crate::store::Store;
-use crate::tool::{Counts, EPILOGUE, Name};
+use crate::tool::{CallCounts, EPILOGUE, Name};
 
 /// Writes the payload of `health`: what is worth a graph.
 pub(super) fn write_health_summary<S>(hub: &HubContext<'_, S>, buffer: &mut [u8]) -> Result<usize, Overflow> {
@@ -160,8 +160,8 @@ fn write_tools<S>(hub: &HubContext<'_, S>, after: Option<&str>, out: &mut Writer
     }
 }
 
-fn write_counts(counts: &Counts, out: &mut Writer<'_>) {
-    let Counts { calls, failures, slowest, .. } = *counts;
+fn write_counts(counts: &CallCounts, out: &mut Writer<'_>) {
+    let CallCounts { calls, failures, slowest, .. } = *counts;
     let average = counts.average();
     fields(
         &[("calls", calls), ("failures", failures), ("average_ms", average), ("slowest_ms", slowest)],
@@ -240,7 +240,7 @@ pub(super) fn write_info<S>(hub: &HubContext<'_, S>, buffer: &mut [u8]) -> Resul
 }
 
 /// Writes the member `boot`: why the hub started.
-pub(super) fn write_boot(boot: &Report, out: &mut Writer<'_>) {
+pub(super) fn write_boot(boot: &BootReport, out: &mut Writer<'_>) {
     out.key("boot");
     out.object(|out| {
         out.field("reason", boot.reason.word());

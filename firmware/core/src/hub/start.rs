@@ -11,7 +11,7 @@ use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use super::{ControllerHint, Hub, Memory, keep_and_restart, open_store};
-use crate::boot::Report;
+use crate::boot::BootReport;
 use crate::config::Config;
 use crate::console;
 use crate::context::{HubContext, RunState};
@@ -27,7 +27,7 @@ use crate::tool::Registry;
 
 /// Logs why the hub started, and tells people if that was a failure.
 #[inline(never)]
-pub(super) fn report(boot: &Report, notices: &Notices) {
+pub(super) fn report(boot: &BootReport, notices: &Notices) {
     let notice = Notice::new(Level::Warning, format_args!("{boot}"));
     if boot.reason.is_failure() {
         warn!("hub: {}", notice.text.as_str());

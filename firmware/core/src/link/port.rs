@@ -13,7 +13,7 @@ use embassy_time::{Instant, with_deadline};
 
 use super::line::Lines;
 use super::rpc::{Incoming, Method};
-use super::status::Counts;
+use super::status::LinkCounts;
 use super::status::{Loss, Status};
 use crate::json::{self, Writer};
 use crate::limits;
@@ -63,7 +63,7 @@ pub struct Port {
     status: Status,
     is_open: Cell<bool>,
     erase_interlock: EraseInterlock,
-    counts: Cell<Counts>,
+    counts: Cell<LinkCounts>,
     pub(super) calls: Pending<Cell<Method>, Ended, { limits::CALLS }>,
     /// Held by the call that uses the outbox, until its request is sent.
     outbox_lock: Mutex<NoopRawMutex, ()>,
@@ -91,7 +91,7 @@ impl Port {
             status: Status::new(),
             is_open: Cell::new(false),
             erase_interlock: EraseInterlock::new(),
-            counts: Cell::new(Counts::NONE),
+            counts: Cell::new(LinkCounts::NONE),
             calls: Pending::new([const { Slot::new(Cell::new(Method::CallTool)) }; limits::CALLS]),
             outbox_lock: Mutex::new(()),
             outbox: Mutex::new(Outbox { text: [0; limits::LINE_OUT], length: 0 }),
@@ -105,12 +105,12 @@ impl Port {
     }
 
     /// What has happened so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> LinkCounts {
         self.counts.get()
     }
 
     /// Changes the counts.
-    pub(super) fn count(&self, change: impl FnOnce(&mut Counts)) {
+    pub(super) fn count(&self, change: impl FnOnce(&mut LinkCounts)) {
         let mut counts = self.counts.get();
         change(&mut counts);
         self.counts.set(counts);
@@ -212,7 +212,7 @@ impl Port {
         self.is_open.set(false);
         self.calls.clear();
         self.erase_interlock.clear();
-        self.counts.set(Counts::NONE);
+        self.counts.set(LinkCounts::NONE);
     }
 
     /// The controller can be called.

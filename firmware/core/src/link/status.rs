@@ -145,9 +145,9 @@ impl Status {
 
 /// Counts since the start. All zeros when new; they stop at the largest number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counts {
+pub struct LinkCounts {
     /// Calls that were sent, and their times from the last byte sent to the answer. Those without an answer failed.
-    pub calls: tool::Counts,
+    pub calls: tool::CallCounts,
     /// Calls without an answer in time.
     pub timeouts: u32,
     /// How often the controller was lost.
@@ -158,9 +158,9 @@ pub struct Counts {
     pub unanswered: u32,
 }
 
-impl Counts {
+impl LinkCounts {
     pub(super) const NONE: Self =
-        Self { calls: tool::Counts::NONE, timeouts: 0, losses: 0, lines_ignored: 0, unanswered: 0 };
+        Self { calls: tool::CallCounts::NONE, timeouts: 0, losses: 0, lines_ignored: 0, unanswered: 0 };
 }
 
 /// Whether a controller offers resources.

@@ -9,7 +9,7 @@ use embassy_time::{Instant, Timer, with_timeout};
 use embedded_io_async::{Read, Write};
 use heapless::Vec;
 
-use super::client::{Client, News, Reaction};
+use super::client::{McpClient, News, Reaction};
 use super::line::{Lines, Message, Piece};
 use super::port::Port;
 use super::report::{LastNotice, Recent, report};
@@ -51,7 +51,7 @@ pub async fn run<R: Read, W: Write>(mut rx: R, mut tx: W, context: &LinkContext<
     registry.await_controller();
     let mut wire = Wire {
         context,
-        client: Client::new(seed, retries),
+        client: McpClient::new(seed, retries),
         replies: Replies { text: [0; _], length: 0 },
         is_reply_next: false,
         recent: Recent::new(),
@@ -172,7 +172,7 @@ impl Replies {
 
 struct Wire<'a> {
     context: &'a LinkContext<'a>,
-    client: Client,
+    client: McpClient,
     replies: Replies,
     is_reply_next: bool,
     recent: Recent,

@@ -3,7 +3,7 @@
 use heapless::Vec;
 
 use super::function::{self, Function};
-use super::{Fault, Reason};
+use super::{Fault, MathFault};
 use crate::limits::{MATH_ARGUMENTS, MATH_DEPTH, MATH_EXPRESSION};
 
 // Offsets are stored in two bytes, counts in one.
@@ -21,7 +21,7 @@ pub(super) fn run(expression: &str) -> Result<f64, Fault<'_>> {
     if evaluator.tokens.peek() == Token::End {
         // Empty, or a malformed token.
         evaluator.tokens.next()?;
-        return Err((0, Reason::Empty));
+        return Err((0, MathFault::Empty));
     }
     loop {
         evaluator.operand()?;
@@ -147,14 +147,14 @@ impl<'e> Evaluator<'e> {
                             }
                             self.lead = Lead::None;
                         }
-                        (Some(_), _) => return Err((at, Reason::NotCalled(name))),
-                        (None, Some(_)) if called => return Err((at, Reason::NotAFunction(name))),
+                        (Some(_), _) => return Err((at, MathFault::NotCalled(name))),
+                        (None, Some(_)) if called => return Err((at, MathFault::NotAFunction(name))),
                         (None, Some(value)) => {
                             self.tail = Tail::Closed;
                             return self.push(at, value);
                         }
-                        (None, None) if called => return Err((at, Reason::UnknownFunction(name))),
-                        (None, None) => return Err((at, Reason::UnknownName(name))),
+                        (None, None) if called => return Err((at, MathFault::UnknownFunction(name))),
+                        (None, None) => return Err((at, MathFault::UnknownName(name))),
                     }
                 }
                 Token::Sign('(') => {
@@ -167,7 +167,7 @@ impl<'e> Evaluator<'e> {
                     }
                     self.lead = if self.lead == Lead::None { Lead::Sign } else { Lead::More };
                 }
-                Token::Sign(_) | Token::End => return Err((at, Reason::Expected("a number or '('"))),
+                Token::Sign(_) | Token::End => return Err((at, MathFault::Expected("a number or '('"))),
             }
         }
     }
@@ -183,7 +183,7 @@ impl<'e> Evaluator<'e> {
                     self.reduce(0)?;
                     return match self.operators.last() {
                         None => Ok(false),
-                        Some(open) => Err((at, Reason::Expected(open.kind.end()))),
+                        Some(open) => Err((at, MathFault::Expected(open.kind.end()))),
                     };
                 }
                 Token::Sign(')') => {
@@ -230,8 +230,8 @@ impl<'e> Evaluator<'e> {
                 Token::Number(_) if self.tail == Tail::Closed && self.lead == Lead::None => {
                     Operator::ImplicitMultiply
                 }
-                Token::Number(_) => return Err((at, Reason::Expected("an operator"))),
-                Token::Sign(sign) => return Err((at, Reason::Unexpected(sign))),
+                Token::Number(_) => return Err((at, MathFault::Expected("an operator"))),
+                Token::Sign(sign) => return Err((at, MathFault::Unexpected(sign))),
             };
             if operator == Operator::ImplicitMultiply {
                 self.tokens = before;
@@ -268,7 +268,7 @@ impl<'e> Evaluator<'e> {
                 self.push(at, value.map_err(|reason| (at, reason))?)?;
                 self.lead = lead;
             }
-            _ => return Err((at, Reason::Unexpected(')'))),
+            _ => return Err((at, MathFault::Unexpected(')'))),
         }
         self.tail = Tail::Closed;
         Ok(())
@@ -279,11 +279,11 @@ impl<'e> Evaluator<'e> {
         self.reduce(0)?;
         match self.operators.last_mut() {
             Some(Open { kind: OpenKind::Call { is_list: is_list @ true, .. }, .. }) => *is_list = false,
-            _ => return Err((at, Reason::Unexpected(']'))),
+            _ => return Err((at, MathFault::Unexpected(']'))),
         }
         match self.tokens.next()? {
             (end, Token::Sign(')')) => self.close(end),
-            (after, _) => Err((after, Reason::Expected("')'"))),
+            (after, _) => Err((after, MathFault::Expected("')'"))),
         }
     }
 
@@ -293,12 +293,12 @@ impl<'e> Evaluator<'e> {
         match self.operators.last_mut() {
             Some(Open { kind: OpenKind::Call { arguments, .. }, .. }) => {
                 if usize::from(*arguments) == MATH_ARGUMENTS {
-                    return Err((at, Reason::TooManyArguments));
+                    return Err((at, MathFault::TooManyArguments));
                 }
                 *arguments += 1;
                 Ok(())
             }
-            _ => Err((at, Reason::Comma)),
+            _ => Err((at, MathFault::Comma)),
         }
     }
 
@@ -324,22 +324,22 @@ impl<'e> Evaluator<'e> {
     }
 
     fn push(&mut self, at: usize, value: f64) -> Result<(), Fault<'e>> {
-        self.values.push(value).map_err(|_| (at, Reason::TooDeep))
+        self.values.push(value).map_err(|_| (at, MathFault::TooDeep))
     }
 
     fn open(&mut self, at: usize, kind: OpenKind) -> Result<(), Fault<'e>> {
-        self.operators.push(Open { at: at as u16, kind }).map_err(|_| (at, Reason::TooDeep))
+        self.operators.push(Open { at: at as u16, kind }).map_err(|_| (at, MathFault::TooDeep))
     }
 }
 
 /// Applies an operator. In a sum, a percentage on the right is one of the left operand.
-fn apply(operator: Operator, left: f64, right: f64, percent: bool) -> Result<f64, Reason<'static>> {
+fn apply(operator: Operator, left: f64, right: f64, percent: bool) -> Result<f64, MathFault<'static>> {
     let part = if percent { left * right } else { right };
     let (value, name) = match operator {
         Operator::Add => (left + part, "+"),
         Operator::Subtract | Operator::Negate => (left - part, "-"),
         Operator::Multiply | Operator::ImplicitMultiply => (left * right, "*"),
-        Operator::Divide | Operator::Ratio if right == 0.0 => return Err(Reason::DivisionByZero),
+        Operator::Divide | Operator::Ratio if right == 0.0 => return Err(MathFault::DivisionByZero),
         Operator::Divide | Operator::Ratio => (left / right, "/"),
         Operator::Modulo => (function::modulo(left, right), "%"),
         Operator::Power => (libm::pow(left, right), "^"),
@@ -348,11 +348,11 @@ fn apply(operator: Operator, left: f64, right: f64, percent: bool) -> Result<f64
 }
 
 /// Rejects infinities and NaN.
-pub(super) fn check(value: f64, name: &'static str) -> Result<f64, Reason<'static>> {
+pub(super) fn check(value: f64, name: &'static str) -> Result<f64, MathFault<'static>> {
     if value.is_nan() {
-        Err(Reason::Undefined(name))
+        Err(MathFault::Undefined(name))
     } else if value.is_infinite() {
-        Err(Reason::NotFinite)
+        Err(MathFault::NotFinite)
     } else {
         Ok(value)
     }
@@ -407,7 +407,7 @@ impl<'e> Tokens<'e> {
                     '×' => '*',
                     '÷' => '/',
                     '−' => '-',
-                    _ => return Err((start, Reason::Unexpected(sign))),
+                    _ => return Err((start, MathFault::Unexpected(sign))),
                 })
             }
         };
@@ -425,7 +425,7 @@ impl<'e> Tokens<'e> {
         if self.rest().starts_with('.') {
             self.at += 1;
             if digits + self.skip(|byte| byte.is_ascii_digit()) == 0 {
-                return Err((self.at, Reason::Expected("a digit")));
+                return Err((self.at, MathFault::Expected("a digit")));
             }
         }
         // An `e` without a digit or sign after it is the constant, as in `2e`.
@@ -433,13 +433,13 @@ impl<'e> Tokens<'e> {
             self.at += 2;
             let signed = !self.since(start).ends_with(|last: char| last.is_ascii_digit());
             if self.skip(|byte| byte.is_ascii_digit()) == 0 && signed {
-                return Err((self.at, Reason::Expected("a digit")));
+                return Err((self.at, MathFault::Expected("a digit")));
             }
         }
         match self.since(start).parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(number),
-            Ok(_) => Err((start, Reason::NotFinite)),
-            Err(_) => Err((start, Reason::Expected("a number"))),
+            Ok(_) => Err((start, MathFault::NotFinite)),
+            Err(_) => Err((start, MathFault::Expected("a number"))),
         }
     }
 

@@ -9,9 +9,9 @@ use core::ops::ControlFlow;
 
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use super::error::{NameFault, Part};
+use super::error::{NameFault, NamedPart};
 use super::key::{self, Key};
-use super::names::{Names, Record};
+use super::names::{NameIndex, NameRecord};
 use super::{Store, StoreError, read, readable};
 use crate::limits;
 
@@ -51,12 +51,12 @@ pub struct Malformed {
     /// Which of the expressions between commas, from 1.
     pub number: usize,
     /// What is wrong with it.
-    pub reason: Reason,
+    pub reason: ExpressionFault,
 }
 
 /// What is wrong with an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum ExpressionFault {
     /// All of them together are longer than [`limits::EXPRESSION`].
     TooLong,
     /// There is nothing between two commas, or nothing at all.
@@ -71,12 +71,16 @@ impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.number;
         match self.reason {
-            Reason::TooLong => write!(f, "the expression has more than {} bytes", limits::EXPRESSION),
-            Reason::Empty => write!(f, "expression {number} is empty"),
-            Reason::Category(fault) => {
-                write!(f, "expression {number}: {}", StoreError::Name(Part::Category, fault))
+            ExpressionFault::TooLong => {
+                write!(f, "the expression has more than {} bytes", limits::EXPRESSION)
             }
-            Reason::NoPattern => write!(f, "expression {number} lacks a pattern: write category/pattern"),
+            ExpressionFault::Empty => write!(f, "expression {number} is empty"),
+            ExpressionFault::Category(fault) => {
+                write!(f, "expression {number}: {}", StoreError::Name(NamedPart::Category, fault))
+            }
+            ExpressionFault::NoPattern => {
+                write!(f, "expression {number} lacks a pattern: write category/pattern")
+            }
         }
     }
 }
@@ -100,19 +104,19 @@ impl<'a> Expression<'a> {
     /// Checks an expression. White space around its parts does not count.
     pub fn parse(text: &'a str) -> Result<Self, Malformed> {
         if text.len() > limits::EXPRESSION {
-            return Err(Malformed { number: 1, reason: Reason::TooLong });
+            return Err(Malformed { number: 1, reason: ExpressionFault::TooLong });
         }
         for (index, expression) in text.split(',').enumerate() {
             let malformed = |reason| Malformed { number: index + 1, reason };
             if expression.trim().is_empty() {
-                return Err(malformed(Reason::Empty));
+                return Err(malformed(ExpressionFault::Empty));
             }
             for term in terms(expression) {
-                if let Err(fault) = key::check(Part::Category, term.category) {
-                    return Err(malformed(Reason::Category(fault)));
+                if let Err(fault) = key::check(NamedPart::Category, term.category) {
+                    return Err(malformed(ExpressionFault::Category(fault)));
                 }
                 if term.pattern.is_empty() {
-                    return Err(malformed(Reason::NoPattern));
+                    return Err(malformed(ExpressionFault::NoPattern));
                 }
             }
         }
@@ -171,7 +175,7 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
 
 /// Stored and built-in documents together.
 struct Library<'a> {
-    names: &'a Names,
+    names: &'a NameIndex,
     builtins: &'a [Builtin<'a>],
 }
 
@@ -185,7 +189,7 @@ struct Located<'a> {
 
 #[derive(Clone, Copy)]
 enum Source<'a> {
-    Stored(Record<'a>),
+    Stored(NameRecord<'a>),
     Builtin(&'a str),
 }
 

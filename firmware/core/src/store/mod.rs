@@ -41,11 +41,11 @@ use sequential_storage::map::{MapConfig, MapStorage};
 
 pub use content::{Builtin, Document, Expression};
 pub use erase_interlock::{EraseCounts, EraseInterlock, InterlockedFlash};
-pub use error::{Capacity, NameFault, Part, StoreError};
+pub use error::{Capacity, NameFault, NamedPart, StoreError};
 use journal::{Fault, Journaled};
 use key::{Encoded, Item};
 pub use key::{Key, Scope, Section};
-use names::{Id, Names, Record};
+use names::{Id, NameIndex, NameRecord};
 
 use crate::json;
 use crate::limits;
@@ -57,7 +57,7 @@ type Map<F> = MapStorage<Id, Journaled<F>, Pointers>;
 /// The buffers of a [`Store`]. About 8 KiB, all zeros when new.
 pub struct StoreBuffers {
     buffer: Buffer,
-    names: Names,
+    names: NameIndex,
 }
 
 /// Flash drivers want whole words.
@@ -67,7 +67,7 @@ struct Buffer([u8; limits::FLASH_PAGE]);
 impl StoreBuffers {
     /// Empty memory.
     pub const fn new() -> Self {
-        Self { buffer: Buffer([0; limits::FLASH_PAGE]), names: Names::new() }
+        Self { buffer: Buffer([0; limits::FLASH_PAGE]), names: NameIndex::new() }
     }
 }
 
@@ -193,7 +193,7 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
         let Self { map: Some(map), memory, settled, full_from, .. } = self else {
             return Err(StoreError::Unsuitable(self.capacity));
         };
-        let record = Record { id, key: key.bytes() };
+        let record = NameRecord { id, key: key.bytes() };
         *settled = false;
         // What cannot be read back is written again, further on.
         for _ in 0..limits::FLASH_ATTEMPTS {
@@ -347,7 +347,7 @@ async fn list<F: MultiwriteNorFlash>(
     while let Some((id, bytes)) = items.next::<&[u8]>(buffer).await? {
         names.take(id);
         // What has no room or is malformed was written by another version. It keeps its id and is left alone.
-        if !Item::read(bytes).is_some_and(|item| names.insert(Record { id, key: item.key })) {
+        if !Item::read(bytes).is_some_and(|item| names.insert(NameRecord { id, key: item.key })) {
             names.forget(id);
         }
     }
@@ -358,7 +358,7 @@ async fn list<F: MultiwriteNorFlash>(
 async fn read<'b, F: MultiwriteNorFlash>(
     map: &mut Map<F>,
     buffer: &'b mut Buffer,
-    record: Record<'_>,
+    record: NameRecord<'_>,
 ) -> Result<&'b str, StoreError> {
     let bytes = map.fetch_item::<&[u8]>(&mut buffer.0, &record.id).await.map_err(map_error)?;
     match bytes.and_then(Item::read) {

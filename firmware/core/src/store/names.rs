@@ -16,7 +16,7 @@ pub(super) type Id = u8;
 const _: () = assert!(limits::STORE_ENTRIES <= Id::MAX as usize + 1);
 
 /// All zeros when new.
-pub(super) struct Names {
+pub(super) struct NameIndex {
     records: [u8; limits::STORE_NAMES],
     len: usize,
     /// One bit for each id that is taken, with a name or without.
@@ -25,12 +25,12 @@ pub(super) struct Names {
 
 /// The id and the key of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Record<'a> {
+pub(super) struct NameRecord<'a> {
     pub(super) id: Id,
     pub(super) key: &'a [u8],
 }
 
-impl Names {
+impl NameIndex {
     pub(super) const fn new() -> Self {
         Self { records: [0; limits::STORE_NAMES], len: 0, taken: [0; limits::STORE_ENTRIES.div_ceil(32)] }
     }
@@ -46,12 +46,15 @@ impl Names {
     }
 
     /// Those in `section`, with their keys, in order.
-    pub(super) fn section<'a>(&'a self, section: Section<'a>) -> impl Iterator<Item = (Record<'a>, Key<'a>)> {
+    pub(super) fn section<'a>(
+        &'a self,
+        section: Section<'a>,
+    ) -> impl Iterator<Item = (NameRecord<'a>, Key<'a>)> {
         let known = self.iter().filter_map(|record| Some((record, Key::decode(record.key)?)));
         known.filter(move |(_, key)| section.has(*key))
     }
 
-    pub(super) fn find(&self, key: &[u8]) -> Option<Record<'_>> {
+    pub(super) fn find(&self, key: &[u8]) -> Option<NameRecord<'_>> {
         self.iter().find(|record| record.key == key)
     }
 
@@ -77,7 +80,7 @@ impl Names {
     }
 
     /// Adds an entry, and replaces those with its id or its name. `false` if there is no room.
-    pub(super) fn insert(&mut self, record: Record<'_>) -> bool {
+    pub(super) fn insert(&mut self, record: NameRecord<'_>) -> bool {
         self.forget(record.id);
         // Another entry took this name while this one was damaged.
         if let Some(id) = self.find(record.key).map(|other| other.id) {
@@ -120,7 +123,7 @@ impl Names {
     }
 
     /// The offset of the first record that `is_it`, or else of their end.
-    fn offset_of(&self, is_it: impl Fn(Record<'_>) -> bool) -> usize {
+    fn offset_of(&self, is_it: impl Fn(NameRecord<'_>) -> bool) -> usize {
         self.iter().take_while(|record| !is_it(*record)).map(|record| HEAD + record.key.len()).sum()
     }
 }
@@ -131,12 +134,12 @@ pub(super) struct Iter<'a> {
 }
 
 impl<'a> Iterator for Iter<'a> {
-    type Item = Record<'a>;
+    type Item = NameRecord<'a>;
 
-    fn next(&mut self) -> Option<Record<'a>> {
+    fn next(&mut self) -> Option<NameRecord<'a>> {
         let ([id, key_len], rest) = self.rest.split_first_chunk::<HEAD>()?;
         let (key, rest) = rest.split_at_checked(usize::from(*key_len))?;
         self.rest = rest;
-        Some(Record { id: *id, key })
+        Some(NameRecord { id: *id, key })
     }
 }

@@ -57,7 +57,7 @@ impl Answer<'_> {
             }
             None => {}
         }
-        let words = Words::of(result, cut_from);
+        let words = ResultText::of(result, cut_from);
         if result.get("isError").is_some_and(|is_error| is_error.text() == "true") {
             if is_unknown(result) {
                 return Err(Failed::write(&Failure::unknown_outcome(&words), name, before, reply));
@@ -106,7 +106,7 @@ impl Answer<'_> {
                     return Ok(Success::PLAIN);
                 }
                 None => {
-                    refuse(&Words::of(result, cut_from));
+                    refuse(&ResultText::of(result, cut_from));
                     return Err(Failed { is_unknown: is_unknown(result) });
                 }
             },
@@ -188,13 +188,13 @@ fn is_unknown(result: Value<'_>) -> bool {
 }
 
 /// A result in words: its content, a line for each item, or else its structure.
-struct Words<'a> {
+struct ResultText<'a> {
     content: Value<'a>,
     structured: Option<Value<'a>>,
     cut_from: Option<usize>,
 }
 
-impl<'a> Words<'a> {
+impl<'a> ResultText<'a> {
     fn of(result: Value<'a>, cut_from: Option<usize>) -> Self {
         let content = result.get("content").unwrap_or(Value::NULL);
         let is_alone = content.items().next().is_none();
@@ -228,7 +228,7 @@ impl<'a> Words<'a> {
     }
 }
 
-impl Display for Words<'_> {
+impl Display for ResultText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.content.items().next(), self.structured) {
             (None, Some(structured)) => f.write_str(structured.text())?,

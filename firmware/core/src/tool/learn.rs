@@ -6,7 +6,7 @@ use heapless::{String, Vec};
 use super::definition::Hints;
 use super::registry::{Contents, Discovered, Entry, LeftOut, Name, log_unknown_keywords, name_for_models};
 use super::texts::{self, Span};
-use super::{Counts, Tool};
+use super::{CallCounts, Tool};
 use crate::hash::Fnv32;
 use crate::json::Kind;
 use crate::limits;
@@ -74,7 +74,7 @@ impl Contents {
             log_unknown_keywords(&name, schema);
         }
         let texts = self.texts.add(&name, |room| texts::describe(tool.description, most, room), schema);
-        let (hints, counts) = (tool.hints, Counts::NONE);
+        let (hints, counts) = (tool.hints, CallCounts::NONE);
         let texts = texts.ok_or(LeftOut::Texts)?;
         let entry = Entry::Controllers { texts, counts, hints, rank, is_old: false, is_reserved: false };
         let less = |entry: &Entry| matches!(entry, Entry::Controllers { rank: other, .. } if *other < rank);
@@ -196,7 +196,7 @@ impl Contents {
         } else if self.find(name).is_some()
             && let Some(texts) = self.texts.add(name, |_| Some(0), "")
         {
-            let (hints, counts) = (Hints::default(), Counts::NONE);
+            let (hints, counts) = (Hints::default(), CallCounts::NONE);
             let entry =
                 Entry::Controllers { texts, counts, hints, rank: 0, is_old: false, is_reserved: true };
             // If there is no room, the hub's own tool keeps the name.

@@ -23,7 +23,7 @@ pub use definition::{Caller, DeclaredTools, Example, Hints, Implementation, Tool
 pub use format::{Format, describe, is_listed};
 pub(crate) use names::distinct;
 pub use names::{TooMany, normalise};
-pub use outcome::{Counts, ErrorType, Failure, Shortened, Success, Summary, ToolResult};
+pub use outcome::{CallCounts, ErrorType, Failure, Shortened, Success, Summary, ToolResult};
 pub(crate) use registry::LEFT_OUT;
 pub use registry::{Discovered, Full, LeftOut, Listed, Name, Registry, model_name};
 pub use set::{ToolNames, ToolSet};

@@ -205,7 +205,7 @@ fn write_guidance(reply: &mut Writer<'_>, message: Option<&str>, instruction: Op
 
 /// Counts of one tool since it was registered. All zeros when new; they stop at the largest number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct CallCounts {
     /// Calls, failed ones included.
     pub calls: u32,
     /// Calls that failed.
@@ -216,7 +216,7 @@ pub struct Counts {
     total: u32,
 }
 
-impl Counts {
+impl CallCounts {
     /// No calls.
     pub const NONE: Self = Self { calls: 0, failures: 0, slowest: 0, total: 0 };
 

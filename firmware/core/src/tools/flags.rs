@@ -8,7 +8,7 @@ use heapless::String;
 use super::ToolCall;
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
-use crate::store::{Key, NameFault, Part, Scope, Section, Store, StoreError};
+use crate::store::{Key, NameFault, NamedPart, Scope, Section, Store, StoreError};
 use crate::text::Measure;
 use crate::tool::{EPILOGUE, Example, Failure, Success, Tool, ToolResult};
 
@@ -256,7 +256,7 @@ async fn list<F: MultiwriteNorFlash>(
 /// A name among the arguments, where it is given.
 fn name(arguments: Value<'_>, parameter: &str) -> Result<Option<FlagName>, Failure> {
     let Some(name) = arguments.get(parameter).and_then(|name| name.as_text()) else { return Ok(None) };
-    let too_long = StoreError::Name(Part::Flag, NameFault::TooLong(limits::NAME));
+    let too_long = StoreError::Name(NamedPart::Flag, NameFault::TooLong(limits::NAME));
     name.decode().map(Some).ok_or_else(|| too_long.into())
 }
 

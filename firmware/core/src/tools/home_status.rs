@@ -32,9 +32,9 @@ pub(super) static TOOL: Tool<'static> = Tool {
 
 /// A row of the status: the key, the words before the names, and whether a device belongs there. The most important
 /// rows come first, because the end may be cut.
-type Row = (&'static str, &'static str, fn(&Device<'_>) -> bool);
+type StatusRow = (&'static str, &'static str, fn(&Device<'_>) -> bool);
 
-const ROWS: [Row; 7] = [
+const ROWS: [StatusRow; 7] = [
     ("alarm", "Alarm", |device| stands_out(device, Notable::Alarm)),
     ("unlocked", "Unlocked", |device| stands_out(device, Notable::Unlocked)),
     ("open", "Open", |device| stands_out(device, Notable::Open)),

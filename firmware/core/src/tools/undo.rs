@@ -105,7 +105,7 @@ fn explain<S>(undo: &ToolCall<'_, S>, why: NotUndone) -> Failure {
 }
 
 /// What the controller says.
-type Words = String<{ limits::OUTCOME_TEXT }>;
+type RefusalText = String<{ limits::OUTCOME_TEXT }>;
 
 /// Why a step cannot be done.
 enum Stuck {
@@ -116,9 +116,9 @@ enum Stuck {
     /// It is not admitted.
     Denied(Name, Denial),
     /// The controller refused it, in words.
-    Refused(Words),
+    Refused(RefusalText),
     /// The controller does not know whether it was done, in words.
-    Unknown(Words),
+    Unknown(RefusalText),
     /// There is no answer.
     Unanswered(Unanswered),
 }
@@ -196,7 +196,7 @@ async fn perform<F: MultiwriteNorFlash>(
         // The tools may have changed while somebody was asked.
         if undo.hub.registry.version() == definitions { Ok(()) } else { Err(Withdrawn::Redefined) }
     };
-    let mut words = Words::new();
+    let mut words = RefusalText::new();
     match admitted.call(undo.hub.port, compose, |answer| answer.refusal(&mut words)).await {
         Ok(Ok(_)) => {
             result.rewind(before);

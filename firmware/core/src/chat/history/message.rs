@@ -3,7 +3,9 @@
 use core::fmt::{self, Display, Write};
 
 use super::Omitted;
-use super::record::{ARGUMENTS, DONE, FAILED, ID, INVALID, NAME, RESULT, Record, RecordKind, Records, TEXT};
+use super::record::{
+    ARGUMENTS, DONE, FAILED, HistoryRecord, ID, INVALID, NAME, RESULT, RecordKind, Records, TEXT,
+};
 use crate::json::{Text, Value};
 use crate::limits;
 use crate::text::{Escape, Measure};
@@ -36,7 +38,7 @@ pub enum Message<'a> {
 pub struct Round<'a> {
     /// The text beside the calls.
     pub text: Option<&'a str>,
-    first: Record<'a>,
+    first: HistoryRecord<'a>,
     rest: Records<'a>,
     /// Whether results are shown only as summaries.
     is_brief: bool,
@@ -45,26 +47,26 @@ pub struct Round<'a> {
 
 impl<'a> Round<'a> {
     /// The calls in order; at least one.
-    pub fn calls(&self) -> impl Iterator<Item = Call<'a>> + use<'a> {
+    pub fn calls(&self) -> impl Iterator<Item = ModelCall<'a>> + use<'a> {
         let Self { first, is_brief, omitted, .. } = *self;
         let records = self.rest.clone();
         let rest = self.rest.clone().take_while(move |record| is_same_round(&first, record));
         core::iter::once(first).chain(rest).map(move |record| {
             // The model reads the notes with the newest result.
             let omitted = if records.end_with(&record) { omitted } else { Omitted::NONE };
-            Call { is_brief, omitted, ..Call::whole(record) }
+            ModelCall { is_brief, omitted, ..ModelCall::whole(record) }
         })
     }
 }
 
 /// Whether a record that directly follows a round is part of it.
-pub(super) fn is_same_round(first: &Record<'_>, other: &Record<'_>) -> bool {
+pub(super) fn is_same_round(first: &HistoryRecord<'_>, other: &HistoryRecord<'_>) -> bool {
     other.header.kind == RecordKind::Call && other.header.iteration == first.header.iteration
 }
 
 /// A call and its result.
 #[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
+pub struct ModelCall<'a> {
     /// Unique in the history.
     pub id: &'a str,
     /// The tool.
@@ -102,9 +104,9 @@ impl CallResult<'_> {
     }
 }
 
-impl<'a> Call<'a> {
+impl<'a> ModelCall<'a> {
     /// The call in a record, with everything that is kept of it.
-    pub(super) fn whole(record: Record<'a>) -> Self {
+    pub(super) fn whole(record: HistoryRecord<'a>) -> Self {
         let result = CallResult { text: record.part(RESULT), is_error: record.has(FAILED) };
         Self {
             id: record.part(ID),
@@ -137,8 +139,8 @@ impl<'a> Call<'a> {
 /// Stands for the result of a call that has none.
 const NO_RESULT: &str = "(no result)";
 
-/// See [`Call::shown_result`].
-struct ShownResult<'a>(Call<'a>);
+/// See [`ModelCall::shown_result`].
+struct ShownResult<'a>(ModelCall<'a>);
 
 impl Display for ShownResult<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -191,14 +193,14 @@ impl<'a> Messages<'a> {
     }
 
     /// Takes the next record if it matches.
-    fn next_if(&mut self, is_wanted: impl FnOnce(&Record<'a>) -> bool) -> Option<Record<'a>> {
+    fn next_if(&mut self, is_wanted: impl FnOnce(&HistoryRecord<'a>) -> bool) -> Option<HistoryRecord<'a>> {
         let mut after = self.records.clone();
         let record = after.next().filter(is_wanted)?;
         self.records = after;
         Some(record)
     }
 
-    fn round(&mut self, text: Option<&'a str>, first: Record<'a>) -> Message<'a> {
+    fn round(&mut self, text: Option<&'a str>, first: HistoryRecord<'a>) -> Message<'a> {
         let rest = self.records.clone();
         while self.next_if(|record| is_same_round(&first, record)).is_some() {}
         let is_brief = self.earlier == EarlierTurns::Summaries && first.at < self.current;

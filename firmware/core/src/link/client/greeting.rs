@@ -2,7 +2,7 @@
 
 use embassy_time::Instant;
 
-use super::{Client, Phase};
+use super::{McpClient, Phase};
 use crate::json::Value;
 use crate::limits;
 use crate::link::rpc::{self, RpcError};
@@ -46,7 +46,7 @@ impl Dialect {
     }
 }
 
-impl Client {
+impl McpClient {
     /// The controller answered the greeting.
     pub(super) fn greeted(&mut self, now: Instant, result: Value<'_>, registry: &Registry) {
         if let Dialect::Handshake(offered) = self.dialect {

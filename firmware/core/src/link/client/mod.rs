@@ -26,7 +26,7 @@ use crate::tool::Registry;
 /// To drive it, send what [`poll`](Self::poll) returns until it returns nothing; report the [`News`]; wait for a message
 /// or for [`deadline`](Self::deadline), whichever is first; begin again.
 #[derive(Debug)]
-pub struct Client {
+pub struct McpClient {
     retries: Retries,
     phase: Phase,
     dialect: Dialect,
@@ -127,7 +127,7 @@ enum Phase {
     Pinging { id: Id, until: Instant },
 }
 
-impl Client {
+impl McpClient {
     /// Makes its first attempt at once. Its numbers begin at a random place, which `seed` decides: a late answer to what a
     /// hub asked before it restarted must not match.
     pub const fn new(seed: u64, retries: Retries) -> Self {
