@@ -23,7 +23,7 @@ fn two_questions_at_once_both_have_all_tools() {
             person.reply().await;
         }
         assert_eq!(counts, [everyday().len() + 10; 2]);
-        assert_not_logged("has no room for all tools");
+        assert_not_logged("does not fit into one request");
         assert_not_logged("no room for all tools");
     });
 }
@@ -165,7 +165,7 @@ fn a_turn_full_of_results_keeps_the_tools_of_the_home() {
         let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().expect("a name")).collect();
         assert_eq!(names.iter().filter(|name| name.starts_with("tool_")).count(), 20, "{names:?}");
         assert!(names.len() < everyday().len() + 20, "{names:?}");
-        assert_logged("WARN chat: a question to the model has no room for all tools");
+        assert_logged("WARN chat: the tool list does not fit into one request");
     });
 }
 
@@ -210,7 +210,7 @@ fn tools_without_room_are_named_once() {
                 );
                 let notice = bob.hears("log").await.json();
                 let words = format!(
-                    "chat: a question to the model has no room for all tools; allow only those it needs in the rule \
+                    "chat: the tool list does not fit into one request; allow only the needed tools in the rule \
                      (allowed_tools). Left out: {}",
                     missing.join(", ")
                 );

@@ -330,7 +330,10 @@ impl BootReport {
 /// One sentence for the log.
 impl Display for BootReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "start {} since power-on: {}", self.count, self.reason.text())?;
+        match (self.count, self.reason) {
+            (1, StartReason::PowerOn) => f.write_str("first start after power-on")?,
+            (count, reason) => write!(f, "start {count} since power-on: {}", reason.text())?,
+        }
         if let Some(failure) = self.last_failure.filter(|failure| *failure != self.reason) {
             write!(f, "; before that, {}", failure.text())?;
         }

@@ -11,12 +11,12 @@
 //! action. The settings decide what a risk needs. If a person has to decide, the call waits as one of the [`Approvals`].
 
 mod answer;
+mod ask;
 mod assess;
-mod call;
 mod denial;
-mod pending;
 mod pin;
 mod policy;
+mod record;
 mod risk;
 mod unanswered;
 
@@ -33,17 +33,17 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 pub(crate) use self::answer::{guess, is_answer, is_no};
 pub use self::answer::{has_pin_digits, is_only_a_pin};
+pub use self::ask::{
+    ApprovalQuestion, Approvals, PendingApproval, Reminder, TooManyPending, Verdict, Waiting,
+};
 pub use self::assess::Assessment;
 pub(crate) use self::assess::guarded_namesake;
 use self::assess::{Summary, Unresolved, compare_action};
-pub use self::call::Admitted;
 pub use self::denial::Denial;
-pub use self::pending::{
-    ApprovalQuestion, Approvals, PendingApproval, Reminder, TooManyPending, Verdict, Waiting,
-};
 pub(crate) use self::pin::forget_wrong_pins;
 pub use self::pin::{InWords, LastGuess, PinDigits, PinOutcome};
 pub use self::policy::ApprovalPolicy;
+pub use self::record::Admitted;
 pub use self::risk::Risks;
 use self::risk::VerbForm;
 pub use self::unanswered::Unanswered;

@@ -4,10 +4,10 @@ use core::fmt::{self, Display, Write};
 
 use hub_contract::RELAY_AVAILABILITY;
 
+use super::call_report::CallReport;
 use super::history::{History, ModelCall};
 use super::provider::{ProviderError, RelayError};
 use super::reply::{FinishReason, ModelText};
-use super::report::CallReport;
 use super::turn::TurnSettings;
 use crate::json::{Cut, Value, Writer};
 use crate::limits;

@@ -16,12 +16,12 @@
 //!
 //! Dotted lines are done by the driver, `hub::turn`.
 
+mod call_report;
 pub mod ending;
 pub mod history;
 pub mod prompts;
 pub mod provider;
 mod reply;
-mod report;
 pub mod rule;
 pub mod template;
 pub mod turn;

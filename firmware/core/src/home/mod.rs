@@ -491,7 +491,7 @@ impl Home {
             if self.knowledge.get() != Knowledge::Complete {
                 let name = resource.get("name").and_then(|name| name.as_text());
                 let name = name.map(|name| name.excerpt::<{ limits::QUOTE }>()).unwrap_or_default();
-                warn!("home: there is no room for {} ({})", name.as_str(), id.as_str());
+                warn!("home: {} ({}) does not fit and is not kept", name.as_str(), id.as_str());
             }
             self.leave_out(resolve::hash(id.chars()));
         }
@@ -725,7 +725,7 @@ impl Home {
                     changes.seen(id, &after, now);
                 }
             }
-            Some((false, _)) => warn!("home: there is no room for {} ({})", description.name(), id),
+            Some((false, _)) => warn!("home: {} ({}) does not fit and is not kept", description.name(), id),
             _ => {}
         }
         self.changed.signal(());

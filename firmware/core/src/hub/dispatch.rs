@@ -6,7 +6,7 @@ use core::pin::{Pin, pin};
 use embassy_time::Duration;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use super::{content, device, self_report, settings, time, turn};
+use super::{config_requests, device_requests, document_requests, self_report, time, turn};
 use crate::chat::prompts;
 use crate::context::{HubContext, HubEvent};
 use crate::conversations::ConversationId;
@@ -77,17 +77,18 @@ async fn handle_request<F: MultiwriteNorFlash>(
     let store = hub.store;
     if asked == Request::DeviceSet {
         // Behind a pointer, for a stack frame of its own.
-        let setting: Pin<&mut dyn Future<Output = _>> = pin!(device::set(request, transaction, hub, reply));
+        let setting: Pin<&mut dyn Future<Output = _>> =
+            pin!(device_requests::set(request, transaction, hub, reply));
         return setting.await;
     }
     // What changes something is done first, with the reply's buffer as scratch.
     let mut needs_restart = false;
     match asked {
-        Request::ContentPut => content::put(request, store, reply).await?,
-        Request::ContentDelete => content::delete(request, store).await?,
+        Request::ContentPut => document_requests::put(request, store, reply).await?,
+        Request::ContentDelete => document_requests::delete(request, store).await?,
         Request::ConfigSet => {
             // Behind a pointer, for a stack frame of its own.
-            let setting: Pin<&mut dyn Future<Output = _>> = pin!(settings::set(request, hub, reply));
+            let setting: Pin<&mut dyn Future<Output = _>> = pin!(config_requests::set(request, hub, reply));
             needs_restart = setting.await?.needs_restart;
         }
         Request::ConfigGet => hub.speaker.keep_now(store).await,
@@ -111,9 +112,9 @@ async fn handle_request<F: MultiwriteNorFlash>(
             self_report::write_health(hub, after.as_deref(), &mut writer);
         }
         Request::PromptList => prompt_list(&mut writer),
-        Request::ContentList => content::list(request, store, &mut writer).await?,
-        Request::ConfigGet => settings::get(request, hub.config, store, &mut writer).await?,
-        Request::ConfigList => settings::list(request, hub.config, &mut writer)?,
+        Request::ContentList => document_requests::list(request, store, &mut writer).await?,
+        Request::ConfigGet => config_requests::get(request, hub.config, store, &mut writer).await?,
+        Request::ConfigList => config_requests::list(request, hub.config, &mut writer)?,
         Request::ConfigSet if needs_restart => writer.field("restart_required", true),
         Request::Cancel => {
             let id: ConversationId =
@@ -121,7 +122,7 @@ async fn handle_request<F: MultiwriteNorFlash>(
             writer.field("cancelled", hub.conversations.cancel(&id));
         }
         Request::TimeSet => drop(write_now(hub, &mut writer).await),
-        Request::DeviceList => device::list(request, hub.home, &mut writer)?,
+        Request::DeviceList => device_requests::list(request, hub.home, &mut writer)?,
         // Answered elsewhere: a decision by the intake, the others above.
         Request::Approve | Request::Chat | Request::Transcript | Request::DeviceSet => {}
         Request::ContentPut | Request::ContentDelete | Request::ConfigSet | Request::Speak => {}

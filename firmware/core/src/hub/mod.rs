@@ -3,17 +3,17 @@
 //! ```text
 //!   session ──► request::Intake ──► slots ──► dispatch ──┬──► tools::execute
 //!      │                                                 ├──► turn ──► questions
-//!      └──► outbox ◄── replies, questions,               ├──► settings
-//!                      events, notices, states           └──► content
+//!      └──► outbox ◄── replies, questions,               ├──► config_requests
+//!                      events, notices, states           └──► document_requests
 //! ```
 
-mod content;
-mod device;
+mod config_requests;
+mod device_requests;
 mod dispatch;
+mod document_requests;
 mod outbox;
 mod self_report;
 mod session;
-mod settings;
 mod start;
 mod time;
 mod turn;

@@ -10,19 +10,19 @@
 //! are discovered, and are not offered while it is away.
 
 mod client;
+mod controller;
 mod line;
+mod log_report;
 mod port;
-mod report;
 mod rpc;
-mod status;
 mod wire;
 
 #[cfg(test)]
 mod tests;
 
 pub use client::{McpClient, News, Reaction};
+pub use controller::{Controller, LinkCounts, LinkState, Loss, Offer, ResourceNews, Retries, Status};
 pub use line::{Lines, Message, Piece};
 pub use port::{CallError, Port};
 pub use rpc::{Incoming, Method, Outgoing, RpcError, VERSIONS};
-pub use status::{Controller, LinkCounts, LinkState, Loss, Offer, ResourceNews, Retries, Status};
 pub use wire::{LinkContext, run};

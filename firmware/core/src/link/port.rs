@@ -11,10 +11,9 @@ use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
 use embassy_time::{Instant, with_deadline};
 
+use super::controller::{LinkCounts, Loss, Status};
 use super::line::Lines;
 use super::rpc::{Incoming, Method};
-use super::status::LinkCounts;
-use super::status::{Loss, Status};
 use crate::json::{self, Writer};
 use crate::limits;
 use crate::pending::{Id, IfDropped, Pending, Progress, Slot};

@@ -10,13 +10,11 @@ use embedded_io_async::{Read, Write};
 use heapless::Vec;
 
 use super::client::{McpClient, News, Reaction};
+use super::controller::{LinkState, Loss, ResourceNews, Retries};
 use super::line::{Lines, Message, Piece};
+use super::log_report::{LastNotice, Recent, report};
 use super::port::Port;
-use super::report::{LastNotice, Recent, report};
 use super::rpc::{self, Incoming, Method, Outgoing, call_pieces};
-use super::status::ResourceNews;
-use super::status::Retries;
-use super::status::{LinkState, Loss};
 use crate::json::{ItemOf, Overflow};
 use crate::limits;
 use crate::log::{debug, warn};

@@ -5,8 +5,7 @@ use heapless::HistoryBuf;
 use minimq::QoS;
 
 use super::backlog::{Arrived, Backlog, DeviceHash};
-use super::slots::Replies;
-use super::slots::Slots;
+use super::slots::{Replies, Slots};
 use super::{Refusal, Request};
 use crate::approval::Approvals;
 use crate::hash::Fingerprint;

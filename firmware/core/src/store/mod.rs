@@ -19,13 +19,13 @@
 //!
 //! Flags and their two scopes are in [`flags`], expressions that select documents in [`content`].
 
-pub mod content;
+pub mod documents;
 mod erase_interlock;
 mod error;
 pub mod flags;
 mod journal;
 mod key;
-mod names;
+mod name_index;
 mod pages;
 
 #[cfg(test)]
@@ -39,13 +39,13 @@ use sequential_storage::cache::key_pointers::ArrayKeyPointers;
 use sequential_storage::cache::{Cache, Uncached};
 use sequential_storage::map::{MapConfig, MapStorage};
 
-pub use content::{Builtin, Document, Expression};
+pub use documents::{Builtin, Document, Expression};
 pub use erase_interlock::{EraseCounts, EraseInterlock, InterlockedFlash};
 pub use error::{Capacity, NameFault, NamedPart, StoreError};
 use journal::{Fault, Journaled};
 use key::{Encoded, Item};
 pub use key::{Key, Scope, Section};
-use names::{Id, NameIndex, NameRecord};
+use name_index::{Id, NameIndex, NameRecord};
 
 use crate::json;
 use crate::limits;
@@ -318,7 +318,7 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
         };
         match opened {
             Opened::Fresh | Opened::Intact => {}
-            Opened::Repaired => info!("store: something was cut short before; it is in order again"),
+            Opened::Repaired => info!("store: recovered from an interrupted write"),
             Opened::Formatted => warn!("store: the flash could not be read; it is formatted and empty now"),
         }
         self.full_from = usize::MAX;

@@ -85,7 +85,7 @@ pub(super) async fn run<S>(
     home.survey(&survey, &mut |_| count += 1);
     if let Some(room) = room.as_deref().filter(|_| count == 0) {
         let failure = Failure::new(ErrorType::NotFound, format_args!("No device is in a room called '{room}'"));
-        return Err(failure.saying(format_args!("I know no devices in {room}.")));
+        return Err(failure.saying(format_args!("I don't know any devices in {room}.")));
     }
     let mut words = String::<{ limits::OUTCOME_TEXT }>::new();
     let mut end = ".";

@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 
 use super::{World, body, conversation, rule_text, settings};
 use crate::chat::history::{EarlierTurns, Message};
-use crate::chat::provider;
-use crate::chat::{Provider, TurnEvent};
+use crate::chat::{Provider, TurnEvent, provider};
 
 /// Checks the rules that every provider has for a body.
 pub(super) fn check(service: Provider, body: &Value) {

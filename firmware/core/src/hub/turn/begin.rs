@@ -130,7 +130,7 @@ impl<F: MultiwriteNorFlash> Driver<'_, Store<'_, F>> {
 fn fill_in(rule: &Rule<'_>, variables: &Variables<'_>, settings: &mut TurnSettings) {
     let lookup = |name: &str, out: &mut dyn core::fmt::Write| variables.write(name, out);
     let rendered = Rendered { template: rule.prompt, lookup: &lookup };
-    rendered.unknown(&mut |name| warn!("chat: the prompt has {}, which stands for nothing", name));
+    rendered.unknown(&mut |name| warn!("chat: the prompt has an unknown placeholder: {}", name));
     if Measure::Plain.length(&rendered) > limits::PROMPT {
         warn!("chat: the prompt with its documents is longer than {} bytes, and cut", limits::PROMPT);
     }

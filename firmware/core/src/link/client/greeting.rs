@@ -5,9 +5,8 @@ use embassy_time::Instant;
 use super::{McpClient, Phase};
 use crate::json::Value;
 use crate::limits;
+use crate::link::controller::{Controller, Loss, Offer};
 use crate::link::rpc::{self, RpcError};
-use crate::link::status::Offer;
-use crate::link::status::{Controller, Loss};
 use crate::log::{debug, info, warn};
 use crate::tool::Registry;
 

@@ -10,10 +10,8 @@ use heapless::String;
 
 use self::greeting::Dialect;
 use self::listing::{Listing, Told};
+use super::controller::{Controller, LinkState, Loss, ResourceNews, Retries};
 use super::rpc::{Incoming, Outgoing, RpcError};
-use super::status::ResourceNews;
-use super::status::Retries;
-use super::status::{Controller, LinkState, Loss};
 use crate::json::{Text, Value};
 use crate::limits;
 use crate::log::{debug, error, info, warn};

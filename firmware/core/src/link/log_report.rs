@@ -7,7 +7,7 @@ use embassy_time::Duration;
 use heapless::{HistoryBuf, String};
 
 use super::client::News;
-use super::status::Controller;
+use super::controller::Controller;
 use super::wire::LinkContext;
 use crate::limits;
 use crate::log::{error, info, warn};

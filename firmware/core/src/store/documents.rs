@@ -11,7 +11,7 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use super::error::{NameFault, NamedPart};
 use super::key::{self, Key};
-use super::names::{NameIndex, NameRecord};
+use super::name_index::{NameIndex, NameRecord};
 use super::{Store, StoreError, read, readable};
 use crate::limits;
 
