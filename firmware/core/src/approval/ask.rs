@@ -1,6 +1,6 @@
 //! Actions that wait for a person's approval.
 //!
-//! Whoever wants to do something dangerous takes a place and waits. The session publishes what waits, and what became of it;
+//! The caller of a dangerous action takes a place and waits. The session publishes pending approvals and their outcomes;
 //! a request, or a PIN that is said in the same conversation, decides.
 
 use core::cell::{Cell, RefCell};
@@ -69,7 +69,7 @@ struct Place {
     is_taken: Cell<bool>,
     /// The session has to publish it.
     is_due: Cell<bool>,
-    /// A satellite has to be told.
+    /// A satellite has to be notified.
     is_unspoken: Cell<bool>,
     /// A model wants it.
     is_model: Cell<bool>,
@@ -383,7 +383,7 @@ impl Approvals {
         }
     }
 
-    /// The number of an action of which a satellite has to be told.
+    /// The number of an action about which a satellite has to be notified.
     pub(crate) fn next_unspoken(&self) -> Option<u32> {
         let mut places = self.places.iter();
         places.find(|place| place.is_unspoken.get() && place.is_waiting()).map(|place| place.number.get())

@@ -8,7 +8,7 @@ use super::kinds::{self, Kind, KindRow};
 use crate::json::{Value, Writer};
 use crate::limits;
 
-/// How a device stands, as far as it can be set.
+/// The state of a device, as far as it can be set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct DeviceState {
     kind: Kind,
@@ -18,12 +18,12 @@ pub(super) struct DeviceState {
     number: Option<f64>,
     /// Its mode or colour.
     word: String<16>,
-    /// On its way to where it will stand.
+    /// On its way to its target.
     is_moving: bool,
 }
 
 impl DeviceState {
-    /// How a device of this kind stands, by its state.
+    /// The state of a device of this kind.
     pub(super) fn of(kind: Kind, state: Value<'_>) -> Self {
         let KindRow { switch, number, word, .. } = kind.row();
         Self {
@@ -74,7 +74,7 @@ impl DeviceState {
         self.kind.row().is_hidden_when_off && before.is_on == Some(false)
     }
 
-    /// The first thing to do with a device that stands like `now` so that it stands like this. None if nothing is left to do.
+    /// The first step from the state `now` to this one. `None` if nothing is left to do.
     pub(super) fn restore(&self, now: &Self) -> Option<UndoStep> {
         let KindRow { switch, number, ends, word, is_hidden_when_off, .. } = *now.kind.row();
         let plain = |action| UndoStep { action, value: StepValue::None };
@@ -103,7 +103,7 @@ impl DeviceState {
         }
     }
 
-    /// How a device that stands so stands after a step on its way to `target`.
+    /// The state after a step on the way to `target`.
     pub(super) fn follow(&mut self, step: &UndoStep, target: &Self) {
         match step.value {
             StepValue::None => *self = Self { kind: self.kind, ..target.clone() },
@@ -198,7 +198,7 @@ impl DeviceChange {
         self.ended.is_none()
     }
 
-    /// Whether its call is over and nothing came of it, nor will.
+    /// Whether its call is over without an effect.
     pub(super) fn is_void(&self, now: Instant) -> bool {
         !self.is_running() && !self.has_effect() && !self.is_untraceable() && !self.is_recent(now)
     }
@@ -271,8 +271,8 @@ impl Changes {
         }
     }
 
-    /// A device stands otherwise than before. That is what a call did which is running or has just ended; what comes later
-    /// is somebody else's doing.
+    /// The state of a device has changed. A call that is running or has just ended did it; a later change is somebody
+    /// else's.
     pub(super) fn seen(&mut self, device: &str, state: &DeviceState, now: Instant) {
         let Some(change) = self.kept.iter_mut().rev().find(|change| change.device == device) else { return };
         // A light that is dimmed slowly, or a shutter, tells several times where it is.

@@ -292,7 +292,7 @@ impl Home {
         }
     }
 
-    /// How many devices are known, and how many there are besides.
+    /// The number of known devices, and of those that do not fit.
     pub fn count(&self) -> (usize, usize) {
         let known = self.look(|table| table.devices().count()).unwrap_or_default();
         (known, usize::from(self.left_out()))

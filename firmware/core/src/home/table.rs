@@ -206,7 +206,7 @@ impl Table {
         unread.for_each(|entry| entry.flags |= Flags::STALE.0);
     }
 
-    /// The first device of which the broker has to be told how it is. One that has left leaves Home Assistant first, which
+    /// The first device whose state has to be published. One that has left leaves Home Assistant first, which
     /// would miss its state.
     pub(super) fn first_due(&self) -> Option<usize> {
         let not_yet = Flags::GONE.0 | Flags::UNANNOUNCED.0;
@@ -277,7 +277,7 @@ impl Table {
         let mut outcome = Ok(false);
         description.texts(&id, &mut |texts| outcome = self.replace(place, &old, texts));
         if let (Err(Full), Some(entry)) = (outcome, self.entries.get_mut(place)) {
-            // What it is counts even if how it stands is not known.
+            // Its kind counts even if its state is not known.
             entry.kind = description.kind;
             entry.addressing = addressing;
         }

@@ -238,7 +238,7 @@ rows! {
         default: |_| "off",
         ..Setting::PLAIN
     };
-    /// How long a person has to decide. Less than a turn takes, so that the model can tell what came of it.
+    /// How long a person has to decide. Less than a turn takes, so that the model can report the outcome.
     GATE_SECONDS: u32 = Setting {
         key: "gate.seconds",
         purpose: "For how many seconds an action waits for approval",

@@ -1,4 +1,4 @@
-//! The controller's answer to a call, and how it stands in the reply.
+//! The controller's answer to a call, and its form in the reply.
 
 use core::fmt::{self, Display};
 

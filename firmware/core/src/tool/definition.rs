@@ -129,7 +129,7 @@ impl DeclaredTools {
     }
 }
 
-/// Who wants a call: what a model wants may need a person's approval.
+/// The caller. A model's call may need a person's approval.
 #[derive(Clone, Copy, Debug)]
 pub enum Caller<'a> {
     /// A person, or a program of theirs.

@@ -63,7 +63,7 @@ pub enum ErrorType {
 }
 
 impl ErrorType {
-    /// As it stands in a reply.
+    /// The value in a reply.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotFound => "not_found",

@@ -1,4 +1,4 @@
-//! Whoever waits for the reply of a turn: what the request says, and what the reply gives back.
+//! The request that a turn answers: reads it, and writes the reply.
 
 use core::fmt::Display;
 
@@ -12,7 +12,7 @@ use crate::text::spoken::{Spoken, Voice};
 use crate::text::{Measure, is_blank};
 use crate::tool;
 
-/// Whoever waits for the reply.
+/// A request for a turn of a conversation.
 pub(in crate::hub) struct TurnRequest<'a> {
     /// The conversation.
     pub(super) id: ConversationId,
