@@ -24,7 +24,7 @@ use esp_hal::{
     usb::usb_serial_jtag::{UsbSerialJtag, UsbSerialJtagTx},
 };
 
-use crate::{log, arbiter::PortArbiter};
+use crate::{arbiter::PortArbiter, log};
 
 /// Of each direction. The console writes a line at a time and waits; a person or a browser types less.
 const PIPE_SIZE: usize = 256;

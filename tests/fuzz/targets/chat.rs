@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use hub_core::chat::history::EarlierTurns;
 use hub_core::chat::provider::{self, Ask};
-use hub_core::chat::{Context, History, TurnEvent, Provider, Rule, TurnStep, Turn, TurnSettings};
+use hub_core::chat::{Context, History, Provider, Rule, Turn, TurnEvent, TurnSettings, TurnStep};
 use hub_core::json::Writer;
 use hub_core::limits::{HISTORY, LLM_REPLY, MQTT_SEND, REPLY};
 use hub_core::tool::Registry;

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use embassy_futures::block_on;
 use hub_core::limits;
-use hub_core::store::{Builtin, Expression, StoreBuffers, Store};
+use hub_core::store::{Builtin, Expression, Store, StoreBuffers};
 use libfuzzer_sys::fuzz_target;
 use test_flash::Flash;
 

@@ -5,7 +5,7 @@
 use embassy_time::{Duration, Instant};
 use hub_core::json::{Value, Writer};
 use hub_core::limits;
-use hub_core::link::{McpClient, Incoming, Lines, LinkState, Message, Outgoing, Piece, Reaction, Retries};
+use hub_core::link::{Incoming, Lines, LinkState, McpClient, Message, Outgoing, Piece, Reaction, Retries};
 use hub_core::tool::{Format, Registry};
 use libfuzzer_sys::fuzz_target;
 use support::input::stretch;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use embassy_futures::block_on;
-use hub_core::store::{Expression, Key, StoreBuffers, Opened, Scope, Section, Store, StoreError};
+use hub_core::store::{Expression, Key, Opened, Scope, Section, Store, StoreBuffers, StoreError};
 use libfuzzer_sys::fuzz_target;
 use test_flash::{Allowance, Flash as AnyFlash};
 
