@@ -24,7 +24,7 @@ fn two_questions_at_once_both_have_all_tools() {
         }
         assert_eq!(counts, [everyday().len() + 10; 2]);
         assert_not_logged("does not fit into one request");
-        assert_not_logged("no room for all tools");
+        assert_not_logged("does not fit into one request");
     });
 }
 
@@ -55,7 +55,7 @@ fn two_repeated_questions_both_have_all_tools() {
             person.reply().await;
         }
         assert!(back.elapsed() < Duration::from_secs(2), "after {:?}", back.elapsed());
-        assert_not_logged("no room for all tools");
+        assert_not_logged("does not fit into one request");
     });
 }
 
@@ -219,7 +219,7 @@ fn tools_without_room_are_named_once() {
             }
             left_out = missing;
         }
-        assert_logged_times(1, "no room for all tools");
+        assert_logged_times(1, "does not fit into one request");
         // A rule that names its tools has room for them, and nothing is to be said.
         let tools = json!({ "enabled": true, "allowed_tools": ["tool_7", "hub_factory_reset"] });
         ann.sets_rule(json!({ "name": "few", "tools": tools })).await;
@@ -236,6 +236,6 @@ fn tools_without_room_are_named_once() {
         ann.says(json!({ "text": "Hi" }));
         model.serves(stop("Hello.")).await;
         assert_contains(&bob.hears("log").await.json()["text"], "Left out: ");
-        assert_logged_times(2, "no room for all tools");
+        assert_logged_times(2, "does not fit into one request");
     });
 }
