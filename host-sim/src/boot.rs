@@ -2,16 +2,16 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hub_core::boot::{Record, Report, Reset};
+use hub_core::boot::{BootRecord, BootReport, Reset};
 
 /// A boot record, and how the next start comes about: by power, unless something else happens first. Clones are the same
 /// one.
 #[derive(Clone, Debug)]
-pub struct BootMemory(Arc<Mutex<(Record, Reset)>>);
+pub struct BootMemory(Arc<Mutex<(BootRecord, Reset)>>);
 
 impl Default for BootMemory {
     fn default() -> Self {
-        Self(Arc::new(Mutex::new((Record::new(), Reset::PowerOn))))
+        Self(Arc::new(Mutex::new((BootRecord::new(), Reset::PowerOn))))
     }
 }
 
@@ -38,13 +38,13 @@ impl BootMemory {
         self.state().0.settled();
     }
 
-    pub(crate) fn begin(&self) -> Report {
+    pub(crate) fn begin(&self) -> BootReport {
         let mut state = self.state();
         let reset = std::mem::replace(&mut state.1, Reset::PowerOn);
         state.0.begin(reset)
     }
 
-    fn state(&self) -> MutexGuard<'_, (Record, Reset)> {
+    fn state(&self) -> MutexGuard<'_, (BootRecord, Reset)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -209,7 +209,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
     use std::process::{Command, Stdio};
 
-    use hub_core::store::{Key, Memory, Opened, Store};
+    use hub_core::store::{Key, Opened, Store, StoreBuffers};
     use support::Folder;
 
     use super::*;
@@ -289,7 +289,7 @@ mod tests {
     #[tokio::test]
     async fn a_process_that_counts() {
         let Some(path) = std::env::var_os("HEARTHWAVE_TEST_FLASH") else { return };
-        let mut memory = Box::new(Memory::new());
+        let mut memory = Box::new(StoreBuffers::new());
         let mut store = Store::new(FileFlash::open(path, 4 * PAGE).unwrap(), &mut memory);
         let mut count = read(&mut store).await;
         loop {
@@ -312,7 +312,7 @@ mod tests {
     #[tokio::test]
     async fn a_process_is_killed_and_the_next_goes_on() {
         let folder = Folder::new("hearthwave-killed");
-        let mut memory = Box::new(Memory::new());
+        let mut memory = Box::new(StoreBuffers::new());
         let mut last = 0;
         for round in 0..12 {
             let mut child = Command::new(std::env::current_exe().unwrap())

@@ -529,7 +529,7 @@ async fn a_question_from_a_pipe_is_no_answer_to_an_approval() {
     let answers =
         "unlock the front door\ny\nlock the front door\nunlock the front door\nno\nwhat time is it?\n";
     prompt.stdin.write_all(answers.as_bytes()).expect("typed");
-    for part in ["Front Door is now unlocked", "Front Door is now locked", "was denied", "It is "] {
+    for part in ["Front Door is now unlocked", "Front Door is now locked", "did not unlock", "It is "] {
         let line = prompt.line();
         assert!(line.contains(part), "{part}: {line}");
     }
@@ -561,7 +561,7 @@ async fn the_prompt_asks_about_a_call_of_the_persons_own_if_that_needs_approval(
     let calls = "lock_door {\"device_name\":\"front door\",\"action\":\"unlock\"}\ny\n\
                  lock_door {\"device_name\":\"front door\",\"action\":\"unlock\"}\nn\n";
     prompt.stdin.write_all(calls.as_bytes()).expect("typed");
-    for part in ["Front Door is now unlocked", "was denied"] {
+    for part in ["Front Door is now unlocked", "did not unlock"] {
         let line = prompt.line();
         assert!(line.contains(part), "{part}: {line}");
     }

@@ -343,7 +343,7 @@ fn unlock_is_pending(assistant: &mut HomeAssistant) -> Value {
 
 fn approvals(assistant: &mut HomeAssistant, house: &House) {
     for (button, result, stands, words) in [
-        ("deny", "denied", "locked", "Sorry"),
+        ("deny", "denied", "locked", "OK, I did not unlock Front Door."),
         ("allow", "allowed", "unlocked", "Front Door is now unlocked."),
     ] {
         assistant.does("text.set_value", &of("ask"), json!({ "value": "unlock the front door" }));

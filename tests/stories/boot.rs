@@ -16,7 +16,7 @@ fn info_tells_why_the_hub_started() {
     story(async |world| {
         let mut ann = world.person("ann").await;
         assert_eq!(boot(&mut ann).await, json!({ "reason": "power_on", "count": 1 }));
-        assert_logged("start 1 since power-on: the power came on");
+        assert_logged("first start after power-on");
 
         ann.calls("restart_hub", json!({ "confirm": "RESTART_HUB" }));
         ann.sees_online().await;

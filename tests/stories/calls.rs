@@ -415,7 +415,7 @@ fn a_name_of_the_controllers_stays_its_own_while_it_is_away() {
                 "{list}"
             );
             let after = person.asks("tool/list", json!({ "after": "one" })).await;
-            assert_contains(&after["error"], "'after' is not there");
+            assert_contains(&after["error"], "unknown cursor 'after'");
             // Nobody comes for an hour.
             sleep(Duration::from_secs(3600)).await;
         }

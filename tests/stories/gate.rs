@@ -113,6 +113,9 @@ fn a_person_who_denies_or_says_nothing_leaves_the_door_locked() {
         assert_eq!(becomes(ann, &approval).await["state"], "denied");
         let result = result_of(&mut model).await;
         assert_refused(&result, "denied", "Unlocking Front Door was denied. Nothing was done");
+        assert_eq!(result["message"], "OK, I did not unlock Front Door.");
+        assert_logged("INFO approval: Unlocking Front Door was denied");
+        assert_not_logged("ERROR Tool");
         assert_contains(&result["instruction"], "Do not try it in another way");
         ann.reply().await;
 

@@ -23,8 +23,8 @@ fn two_questions_at_once_both_have_all_tools() {
             person.reply().await;
         }
         assert_eq!(counts, [everyday().len() + 10; 2]);
-        assert_not_logged("has no room for all tools");
-        assert_not_logged("no room for all tools");
+        assert_not_logged("does not fit into one request");
+        assert_not_logged("does not fit into one request");
     });
 }
 
@@ -55,7 +55,7 @@ fn two_repeated_questions_both_have_all_tools() {
             person.reply().await;
         }
         assert!(back.elapsed() < Duration::from_secs(2), "after {:?}", back.elapsed());
-        assert_not_logged("no room for all tools");
+        assert_not_logged("does not fit into one request");
     });
 }
 
@@ -165,7 +165,7 @@ fn a_turn_full_of_results_keeps_the_tools_of_the_home() {
         let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().expect("a name")).collect();
         assert_eq!(names.iter().filter(|name| name.starts_with("tool_")).count(), 20, "{names:?}");
         assert!(names.len() < everyday().len() + 20, "{names:?}");
-        assert_logged("WARN chat: a question to the model has no room for all tools");
+        assert_logged("WARN chat: the tool list does not fit into one request");
     });
 }
 
@@ -210,7 +210,7 @@ fn tools_without_room_are_named_once() {
                 );
                 let notice = bob.hears("log").await.json();
                 let words = format!(
-                    "chat: a question to the model has no room for all tools; allow only those it needs in the rule \
+                    "chat: the tool list does not fit into one request; allow only the needed tools in the rule \
                      (allowed_tools). Left out: {}",
                     missing.join(", ")
                 );
@@ -219,7 +219,7 @@ fn tools_without_room_are_named_once() {
             }
             left_out = missing;
         }
-        assert_logged_times(1, "no room for all tools");
+        assert_logged_times(1, "does not fit into one request");
         // A rule that names its tools has room for them, and nothing is to be said.
         let tools = json!({ "enabled": true, "allowed_tools": ["tool_7", "hub_factory_reset"] });
         ann.sets_rule(json!({ "name": "few", "tools": tools })).await;
@@ -236,6 +236,6 @@ fn tools_without_room_are_named_once() {
         ann.says(json!({ "text": "Hi" }));
         model.serves(stop("Hello.")).await;
         assert_contains(&bob.hears("log").await.json()["text"], "Left out: ");
-        assert_logged_times(2, "no room for all tools");
+        assert_logged_times(2, "does not fit into one request");
     });
 }

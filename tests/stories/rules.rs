@@ -27,7 +27,7 @@ fn rules_are_chosen_by_name_by_intent_or_by_default() {
         assert_eq!((&body["model"], &body["stream"]), (&json!("small"), &json!(false)));
         assert_eq!(body["messages"][0], json!({ "role": "system", "content": "You cook for soup." }));
         assert!(body["tools"].as_array().is_none_or(Vec::is_empty), "tools are off: {body}");
-        assert_logged("the prompt has nothing, which stands for nothing");
+        assert_logged("the prompt has an unknown placeholder: nothing");
         model.answers(&question, ollama("Hot.", "stop"));
         assert_eq!(person.reply().await["content"], "Hot.");
         person.says(json!({ "text": "x", "rule": "locked", "conversation": "two" }));
@@ -162,7 +162,7 @@ fn a_prompt_is_filled_in_from_the_request_and_the_rule() {
                 person.reply().await;
             }
         }
-        assert_logged_times(9, "the prompt has nothing, which stands for nothing");
+        assert_logged_times(9, "the prompt has an unknown placeholder: nothing");
     });
 }
 

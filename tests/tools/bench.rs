@@ -58,8 +58,8 @@ tools! {
     SLOW "slow" Implementation::Builtin("slow");
     QUICK "quick" Implementation::Internal("quick");
     FOREVER "forever" Implementation::Internal("forever");
-    PATIENT "patient" Implementation::Patient("quick");
-    PATIENT_FOREVER "patient_forever" Implementation::Patient("forever");
+    PATIENT "patient" Implementation::LongRunning("quick");
+    PATIENT_FOREVER "patient_forever" Implementation::LongRunning("forever");
     FAILING "failing" Implementation::Builtin("failing");
     DOWN "down" Implementation::Internal("down");
     LARGE "large" Implementation::Builtin("large");
@@ -148,7 +148,7 @@ impl Bench {
         let mut buffer = vec![0; REPLY];
         let mut writer = Writer::new(&mut buffer);
         let open = writer.open();
-        let mut memory = Box::new(store::Memory::new());
+        let mut memory = Box::new(store::StoreBuffers::new());
         let approver = Approver {
             config: &Config::DEFAULT,
             // Never opened: all settings are the defaults.

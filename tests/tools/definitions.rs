@@ -409,7 +409,7 @@ fn texts_use_the_undecorated_names() {
 fn every_tool_points_to_the_template_and_the_template_is_whole() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/firmware/core/src/tools");
     for tool in all_tools() {
-        let file = if tool.name.contains("_flag") { "flags" } else { tool.name };
+        let file = if tool.name.contains("_flag") { "flag_tools" } else { tool.name };
         let source = std::fs::read_to_string(format!("{folder}/{file}.rs")).expect(file);
         assert!(source.lines().next().expect("a line").contains("this folder's README.md"), "{}", tool.name);
     }

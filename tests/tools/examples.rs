@@ -124,7 +124,7 @@ fn models_read_an_example_with_every_tool() {
                 let example = format!("\n\nExample: {}", tool.examples[0].call());
                 assert!(text.contains(tool.description) && text.ends_with(&example), "{text}");
             }
-            assert_not_logged("no room for all tools");
+            assert_not_logged("does not fit into one request");
         });
     }
 }

@@ -1,11 +1,11 @@
 //! Why the hub started: a record that outlives a restart, and what it says.
 //!
-//! A board keeps one [`Record`] in memory that a restart leaves alone. After power-on that memory holds anything, so
+//! A board keeps one [`BootRecord`] in memory that a restart leaves alone. After power-on that memory holds anything, so
 //! nothing in a record is trusted before its check sum is. The order of a start is:
 //!
-//! 1. [`Record::begin`], with what the chip says about the reset. The [`Report`] goes into the hub's configuration.
-//! 2. [`Record::settled`], once the hub has run long enough to call the start good.
-//! 3. At the end [`Record::restarting`], [`Record::panicked`] or [`Record::excepted`], then the reset. A watchdog or a
+//! 1. [`BootRecord::begin`], with what the chip says about the reset. The [`BootReport`] goes into the hub's configuration.
+//! 2. [`BootRecord::settled`], once the hub has run long enough to call the start good.
+//! 3. At the end [`BootRecord::restarting`], [`BootRecord::panicked`] or [`BootRecord::excepted`], then the reset. A watchdog or a
 //!    power loss calls nothing.
 
 use core::fmt::{self, Arguments, Display};
@@ -38,7 +38,7 @@ pub enum Reset {
 /// Why the hub started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Reason {
+pub enum StartReason {
     /// The power came on.
     PowerOn,
     /// A person or the hub itself asked for a restart.
@@ -57,7 +57,7 @@ pub enum Reason {
     Unknown,
 }
 
-impl Reason {
+impl StartReason {
     /// Every reason.
     pub const ALL: [Self; 8] = [
         Self::PowerOn,
@@ -119,10 +119,10 @@ impl End {
     const ALL: [Self; 4] = [Self::Silent, Self::Restarting, Self::Panicked, Self::Excepted];
 }
 
-/// What is known of the current start and of how the run before ended. Every bit pattern is a valid `Record`.
+/// What is known of the current start and of how the run before ended. Every bit pattern is a valid `BootRecord`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Record {
+pub struct BootRecord {
     magic: u32,
     check_sum: u32,
     /// Starts since power-on.
@@ -132,7 +132,7 @@ pub struct Record {
     is_settled: u32,
     /// An [`End`].
     end: u32,
-    /// The last failure since a start settled, as its place in [`Reason::ALL`]. It and what it said are kept until then: a
+    /// The last failure since a start settled, as its place in [`StartReason::ALL`]. It and what it said are kept until then: a
     /// start in safe mode, and one that somebody interrupts, tell nobody.
     failure: u32,
     /// Where it failed; 0 if that is not known.
@@ -145,7 +145,7 @@ pub struct Record {
 /// `hwb2`: changes with the layout, so that a new firmware does not misread the record of an old one.
 const MAGIC: u32 = 0x6877_6232;
 
-impl Record {
+impl BootRecord {
     /// All zeros, which is no record yet.
     pub const fn new() -> Self {
         Self {
@@ -164,20 +164,20 @@ impl Record {
 
     /// A start begins. Reports why, and makes the record that of this start; garbage becomes a new record. Call once in
     /// every start, first of all.
-    pub fn begin(&mut self, reset: Reset) -> Report {
+    pub fn begin(&mut self, reset: Reset) -> BootReport {
         if reset == Reset::PowerOn {
             *self = Self::new();
         }
         self.clean();
         let reason = match (self.end(), reset) {
-            (_, Reset::PowerOn) => Reason::PowerOn,
-            (End::Panicked, _) => Reason::Panic,
-            (End::Excepted, _) => Reason::Exception,
-            (_, Reset::Watchdog) => Reason::Watchdog,
-            (_, Reset::Brownout) => Reason::Brownout,
-            (_, Reset::External) => Reason::External,
-            (_, Reset::Software) | (End::Restarting, _) => Reason::Restart,
-            (End::Silent, Reset::Other) => Reason::Unknown,
+            (_, Reset::PowerOn) => StartReason::PowerOn,
+            (End::Panicked, _) => StartReason::Panic,
+            (End::Excepted, _) => StartReason::Exception,
+            (_, Reset::Watchdog) => StartReason::Watchdog,
+            (_, Reset::Brownout) => StartReason::Brownout,
+            (_, Reset::External) => StartReason::External,
+            (_, Reset::Software) | (End::Restarting, _) => StartReason::Restart,
+            (End::Silent, Reset::Other) => StartReason::Unknown,
         };
         if reason.is_failure() {
             self.failure = reason as u32;
@@ -189,11 +189,11 @@ impl Record {
         let is_failed = reason.is_failure() && self.is_settled == 0;
         self.failures = self.failures.saturating_add(u32::from(is_failed && self.count > 0));
         self.count = self.count.saturating_add(1);
-        let report = Report {
+        let report = BootReport {
             reason,
             count: self.count,
             failures: self.failures,
-            last_failure: Reason::ALL
+            last_failure: StartReason::ALL
                 .into_iter()
                 .find(|reason| *reason as u32 == self.failure && reason.is_failure()),
             address: self.address,
@@ -284,24 +284,24 @@ impl Record {
 
 /// Why this start happened, and after how many others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct BootReport {
     /// Why.
-    pub reason: Reason,
+    pub reason: StartReason,
     /// Starts since power-on, this one included.
     pub count: u32,
     /// Starts in a row that failed before they settled, without this one.
     pub failures: u32,
     /// How the last run that failed did, if no start has settled since. The reason itself, if that is a failure.
-    pub last_failure: Option<Reason>,
+    pub last_failure: Option<StartReason>,
     address: u32,
     length: u32,
     message: [u8; limits::BOOT_MESSAGE],
 }
 
-impl Report {
+impl BootReport {
     /// The first start after power-on, and what a board without a record reports.
     pub const POWER_ON: Self = Self {
-        reason: Reason::PowerOn,
+        reason: StartReason::PowerOn,
         count: 1,
         failures: 0,
         last_failure: None,
@@ -328,9 +328,12 @@ impl Report {
 }
 
 /// One sentence for the log.
-impl Display for Report {
+impl Display for BootReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "start {} since power-on: {}", self.count, self.reason.text())?;
+        match (self.count, self.reason) {
+            (1, StartReason::PowerOn) => f.write_str("first start after power-on")?,
+            (count, reason) => write!(f, "start {count} since power-on: {}", reason.text())?,
+        }
         if let Some(failure) = self.last_failure.filter(|failure| *failure != self.reason) {
             write!(f, "; before that, {}", failure.text())?;
         }

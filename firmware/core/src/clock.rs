@@ -42,7 +42,7 @@ impl Source {
 
 /// What time it is, and who said so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct TimeOfDay {
     /// Seconds since the beginning of 1970, in UTC.
     pub unix_seconds: i64,
     /// Never [`Source::None`].
@@ -92,13 +92,13 @@ impl Clock {
     }
 
     /// The time when the hub's ticks are at `now`. A machine that has a clock of its own says what that shows.
-    pub fn read(&self, machine: Option<i64>, now: Instant) -> Option<Reading> {
+    pub fn read(&self, machine: Option<i64>, now: Instant) -> Option<TimeOfDay> {
         if let Some(unix_seconds) = machine {
-            return Some(Reading { unix_seconds, source: Source::Machine });
+            return Some(TimeOfDay { unix_seconds, source: Source::Machine });
         }
         let source = self.source.get();
         let unix_seconds = (self.start.get() + now.as_millis() as i64) / 1000;
-        (source != Source::None).then_some(Reading { unix_seconds, source })
+        (source != Source::None).then_some(TimeOfDay { unix_seconds, source })
     }
 
     /// Has the time servers asked now: they may be others.
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(clock.read(None, at(5)), None);
         clock.set(Source::Sntp, NOW * 1000 + 999, at(100)).unwrap();
         let reading = |seconds| clock.read(None, at(seconds)).unwrap();
-        assert_eq!(reading(100), Reading { unix_seconds: NOW, source: Source::Sntp });
+        assert_eq!(reading(100), TimeOfDay { unix_seconds: NOW, source: Source::Sntp });
         assert_eq!(reading(3700).unix_seconds, NOW + 3600);
         let soon = at(100) + Duration::from_millis(1);
         assert_eq!(clock.read(None, soon).unwrap().unix_seconds, NOW + 1);
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_clock_of_the_machines_own_comes_first() {
         let clock = Clock::new();
-        let own = Reading { unix_seconds: 7, source: Source::Machine };
+        let own = TimeOfDay { unix_seconds: 7, source: Source::Machine };
         assert_eq!(clock.read(Some(7), at(0)), Some(own));
         clock.set(Source::Sntp, NOW * 1000, at(0)).unwrap();
         assert_eq!(clock.read(Some(7), at(0)), Some(own));
@@ -164,10 +164,10 @@ mod tests {
         clock.set(Source::Broker, NOW * 1000, at(1)).unwrap();
         assert_eq!(
             clock.read(None, at(1)).unwrap(),
-            Reading { unix_seconds: NOW + 61, source: Source::Sntp }
+            TimeOfDay { unix_seconds: NOW + 61, source: Source::Sntp }
         );
         let late = at(limits::SNTP_TRUSTED.as_secs());
         clock.set(Source::Broker, NOW * 1000, late).unwrap();
-        assert_eq!(clock.read(None, late).unwrap(), Reading { unix_seconds: NOW, source: Source::Broker });
+        assert_eq!(clock.read(None, late).unwrap(), TimeOfDay { unix_seconds: NOW, source: Source::Broker });
     }
 }

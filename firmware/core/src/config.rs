@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::boot::Report;
+use crate::boot::BootReport;
 use crate::limits;
 use crate::platform::Credentials;
 
@@ -12,7 +12,7 @@ pub struct Config<'a> {
     /// The machine, as announced in `info`: `esp32c3`, `qemu`, `sim`.
     pub target: &'a str,
     /// How this start came about.
-    pub boot: Report,
+    pub boot: BootReport,
     /// The hub's id in every topic: `hearthwave/<id>/…`.
     pub id: HubId<'a>,
     /// What people call the hub.
@@ -89,7 +89,7 @@ impl Config<'_> {
     /// `Config { target: "my-board", ..Config::DEFAULT }`.
     pub const DEFAULT: Config<'static> = Config {
         target: "",
-        boot: Report::POWER_ON,
+        boot: BootReport::POWER_ON,
         id: HubId("hub"),
         name: "Hearthwave",
         wifi: Credentials { ssid: "", password: "" },

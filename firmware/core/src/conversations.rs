@@ -173,7 +173,7 @@ impl Conversations {
         let notice = Notice::new(
             Level::Warning,
             format_args!(
-                "chat: a question to the model has no room for all tools; allow only those it needs in the rule \
+                "chat: the tool list does not fit into one request; allow only the needed tools in the rule \
                  (allowed_tools). Left out: {names}"
             ),
         );

@@ -47,7 +47,7 @@
 //! | [`request`], [`discovery`] | reads requests and refuses them; Home Assistant's announcements |
 //! | `context` | references to every shared part of a running hub |
 //! | [`tools`] | the executor; the hub's own tools, one file each |
-//! | [`button`], [`indicator`] | resets the settings; tells how the hub is |
+//! | [`panel`] | the button that resets the settings, and the lamp |
 //! | [`console`] | commands and Improv on the serial port of people |
 //! | [`hub`] | drives: joins all of it |
 //!
@@ -73,7 +73,6 @@ mod log;
 
 pub mod approval;
 pub mod boot;
-pub mod button;
 pub mod chat;
 pub mod clock;
 pub mod config;
@@ -83,12 +82,12 @@ pub mod conversations;
 pub mod discovery;
 pub mod home;
 pub mod hub;
-pub mod indicator;
 pub mod limits;
 pub mod link;
 pub mod math;
 pub mod mqtt;
 pub mod notice;
+pub mod panel;
 pub mod pending;
 pub mod platform;
 pub mod questions;

@@ -57,7 +57,7 @@ pub const QUEUED_REQUESTS: usize = 20;
 /// The texts of all queued requests. Conversations leave a quarter to other requests, and the other way round.
 pub const REQUEST_QUEUE: usize = 1280;
 
-/// A turn of a conversation that was queued for longer is refused: nobody waits for it any more.
+/// A turn of a conversation that was queued for longer is refused: its caller has given up.
 pub const TURN_QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Any other request that was queued for longer is refused. A shutter that does not report takes 22 seconds: the last of 16 shutters

@@ -1,7 +1,7 @@
 //! Requests that wait for an answer, in a fixed number of slots.
 //!
 //! Two sides meet here. A caller [takes](Pending::take) a slot and holds its [`Ticket`] until it has read the answer. A
-//! carrier (the serial line, the MQTT session) sends what is queued and reports what became of it.
+//! carrier (the serial line, the MQTT session) sends what is queued and reports the outcome.
 //!
 //! ```text
 //!        take        queue                 the carrier's `advance`

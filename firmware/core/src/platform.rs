@@ -67,7 +67,7 @@ pub struct NetworkStatus {
 #[allow(async_fn_in_trait, reason = "the hub runs in one task: its futures need not be Send")]
 pub trait Network {
     /// Joins this network instead of the one before, and again whenever it is lost. With `None` leaves it. Returns at once;
-    /// [`status`](Self::status) says what came of it.
+    /// [`status`](Self::status) reports the outcome.
     fn join(&self, credentials: Option<Credentials<'_>>);
 
     /// Whether the machine is on the network now.

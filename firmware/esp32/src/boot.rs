@@ -3,26 +3,26 @@
 use core::cell::UnsafeCell;
 
 use esp_hal::{rtc_cntl::SocResetReason, system};
-use hub_core::boot::{Record, Report, Reset};
+use hub_core::boot::{BootRecord, BootReport, Reset};
 
 #[esp_hal::ram(unstable(rtc_fast, persistent))]
-static RECORD: Kept = Kept(UnsafeCell::new(Record::new()));
+static RECORD: Kept = Kept(UnsafeCell::new(BootRecord::new()));
 
-struct Kept(UnsafeCell<Record>);
+struct Kept(UnsafeCell<BootRecord>);
 
-// SAFETY: every bit pattern is a valid `Record`.
+// SAFETY: every bit pattern is a valid `BootRecord`.
 unsafe impl esp_hal::Persistable for Kept {}
 
 // SAFETY: `with` is the only access, in a critical section, and there is one core.
 unsafe impl Sync for Kept {}
 
 /// A start begins. Call once, first of all.
-pub fn begin() -> Report {
+pub fn begin() -> BootReport {
     with(|record| record.begin(reset()))
 }
 
 /// Changes the record. Not from within itself.
-pub fn with<R>(run: impl FnOnce(&mut Record) -> R) -> R {
+pub fn with<R>(run: impl FnOnce(&mut BootRecord) -> R) -> R {
     // SAFETY: in a critical section, and no caller calls it again from within.
     critical_section::with(|_| run(unsafe { &mut *RECORD.0.get() }))
 }

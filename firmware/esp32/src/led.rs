@@ -6,7 +6,7 @@ use embassy_futures::select::{Either, select};
 use embassy_sync::{blocking_mutex::raw::CriticalSectionRawMutex, signal::Signal};
 use embassy_time::Timer;
 use esp_hal::gpio::{AnyPin, Level, Output, OutputConfig, Pin};
-use hub_core::{Pattern, indicator};
+use hub_core::{Pattern, panel};
 
 static PATTERN: Signal<CriticalSectionRawMutex, Pattern> = Signal::new();
 
@@ -43,7 +43,7 @@ async fn blink(mut lamp: Output<'static>) {
 
 /// Once through the pattern.
 async fn play(lamp: &mut Output<'static>, pattern: Pattern) {
-    for [lit, dark] in indicator::blinks(pattern) {
+    for [lit, dark] in panel::blinks(pattern) {
         lamp.set_high();
         Timer::after_millis(u64::from(*lit)).await;
         if *dark > 0 {

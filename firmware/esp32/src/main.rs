@@ -19,6 +19,7 @@
 
 extern crate alloc;
 
+mod arbiter;
 mod boot;
 mod flash;
 mod led;
@@ -30,7 +31,6 @@ mod port;
 mod ring;
 mod roam;
 mod settings;
-mod turns;
 mod uart;
 mod usage;
 mod watchdog;

@@ -9,7 +9,7 @@ use esp_hal::{
     rng::Rng,
     system,
 };
-use hub_core::{Pattern, Platform, Usage, boot::Record};
+use hub_core::{Pattern, Platform, Usage, boot::BootRecord};
 
 use crate::{boot, led, port, uart, usage};
 
@@ -49,7 +49,7 @@ impl Platform for Chip {
     }
 
     fn restart(&self) {
-        boot::with(Record::restarting);
+        boot::with(BootRecord::restarting);
         port::send_log_now();
         system::software_reset()
     }
@@ -71,7 +71,7 @@ impl Platform for Chip {
     }
 
     fn settled(&self) {
-        boot::with(Record::settled);
+        boot::with(BootRecord::settled);
     }
 }
 

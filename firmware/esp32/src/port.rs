@@ -1,7 +1,7 @@
 //! The serial port of people: the chip's own USB port, and UART0 on boards that have a USB bridge instead.
 //!
 //! It carries the console's text, Improv's packets and the log. One writer owns it and keeps them apart, as
-//! [`Turns`] says: log frames go out when the console has been silent for a moment, and text after them begins on a
+//! [`PortArbiter`] says: log frames go out when the console has been silent for a moment, and text after them begins on a
 //! new line.
 //!
 //! What is written goes to the USB port if a computer reads it, else to UART0. Both are read.
@@ -24,7 +24,7 @@ use esp_hal::{
     usb::usb_serial_jtag::{UsbSerialJtag, UsbSerialJtagTx},
 };
 
-use crate::{log, turns::Turns};
+use crate::{arbiter::PortArbiter, log};
 
 /// Of each direction. The console writes a line at a time and waits; a person or a browser types less.
 const PIPE_SIZE: usize = 256;
@@ -96,21 +96,21 @@ async fn read(mut from: impl Read) {
 /// Sends text and log frames, each in its turn.
 async fn write(mut output: Output) {
     let mut chunk = [0; CHUNK];
-    let mut turns = Turns::new();
+    let mut arbiter = PortArbiter::new();
     loop {
         match select(OUTPUT.read(&mut chunk), Timer::after(SILENCE)).await {
             Either::First(count) => {
                 let text = &chunk[..count];
-                if turns.text(text) {
+                if arbiter.text(text) {
                     output.send(b"\r\n").await;
                 }
                 output.send(text).await;
             }
-            Either::Second(()) if turns.silence() => {
+            Either::Second(()) if arbiter.silence() => {
                 // What waits now are whole frames. What comes meanwhile has its turn after the console.
                 let mut left = log::waiting();
                 if left > 0 {
-                    turns.logged();
+                    arbiter.logged();
                 }
                 while left > 0 {
                     let most = left.min(CHUNK);

@@ -21,10 +21,10 @@
 //! fails the build with a sentence that says why. They end up readable in the flash image, so an image is as secret as its
 //! passwords.
 
-use hub_core::{Broker, Config, Credentials, HubId, boot::Report, is_tool_prefix};
+use hub_core::{Broker, Config, Credentials, HubId, boot::BootReport, is_tool_prefix};
 
 /// What the hub is started with.
-pub const fn config(boot: Report) -> Config<'static> {
+pub const fn config(boot: BootReport) -> Config<'static> {
     Config { boot, ..BUILT_IN }
 }
 

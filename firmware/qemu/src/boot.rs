@@ -4,12 +4,12 @@ use core::arch::asm;
 use core::fmt::Arguments;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use hub_core::boot::{Record, Report, Reset};
+use hub_core::boot::{BootRecord, BootReport, Reset};
 
 /// What outlives a restart.
 #[repr(C)]
 struct Kept {
-    record: Record,
+    record: BootRecord,
     /// [`WARM`] once the firmware has run. The machine's memory is zeros when it is switched on.
     warmth: u32,
 }
@@ -39,7 +39,7 @@ fn with<T>(run: impl FnOnce(&mut Kept) -> T) -> T {
 }
 
 /// A start begins. Call once.
-pub fn begin() -> Report {
+pub fn begin() -> BootReport {
     with(|kept| {
         let is_warm = core::mem::replace(&mut kept.warmth, WARM) == WARM;
         kept.record.begin(if is_warm { Reset::Software } else { Reset::PowerOn })
@@ -70,7 +70,7 @@ pub fn excepted(message: Arguments, address: usize) -> bool {
 }
 
 /// Fails, if this start is to.
-pub fn fail(failure: Option<Failure>, boot: &Report) {
+pub fn fail(failure: Option<Failure>, boot: &BootReport) {
     let Some(failure) = failure else { return };
     RESTARTS.store(true, Ordering::Relaxed);
     let is_due = if failure == Failure::Starts { !boot.is_safe_mode() } else { boot.count == 1 };

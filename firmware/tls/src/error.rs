@@ -66,7 +66,7 @@ impl TlsError {
             Self::NoCa => {
                 "no certificate to trust is set; set broker.ca to that of the broker's CA, or the broker's own"
             }
-            Self::BadCa => "broker.ca is no certificate that can be read; set it again, as PEM",
+            Self::BadCa => "broker.ca cannot be parsed as a certificate; set it again, as PEM",
             Self::NoClock => {
                 "the time is not known yet, so the broker's certificate cannot be checked; it comes from time.server"
             }

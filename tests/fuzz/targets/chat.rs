@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use hub_core::chat::history::EarlierTurns;
 use hub_core::chat::provider::{self, Ask};
-use hub_core::chat::{Context, History, Input, Provider, Rule, Step, Turn, TurnSettings};
+use hub_core::chat::{Context, History, Provider, Rule, Turn, TurnEvent, TurnSettings, TurnStep};
 use hub_core::json::Writer;
 use hub_core::limits::{HISTORY, LLM_REPLY, MQTT_SEND, REPLY};
 use hub_core::tool::Registry;
@@ -44,20 +44,20 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
         let reply = stretch(reply, LLM_REPLY);
         let mut context = Context { settings: &mut settings, registry: &registry, history: &mut history };
         let turn_now = turn.get_or_insert_with(|| Turn::start(&mut context, &"Go on").expect("it starts"));
-        let mut step = turn_now.on(Input::Reply(provider::read(service, &reply)), &mut context);
+        let mut step = turn_now.on(TurnEvent::Reply(provider::read(service, &reply)), &mut context);
         let mut runs = 0;
         let is_over = loop {
             match step {
-                Step::Run => {
+                TurnStep::Run => {
                     runs += 1;
                     assert!(runs <= 8, "more calls than there can be at once");
                     let call = turn_now.call(context.history).expect("a call");
                     // Some results are longer than others.
                     let result = if call.name.len() % 2 == 0 { SHORT } else { &LONG };
-                    step = turn_now.on(Input::ToolDone { result, is_error: runs % 3 == 0 }, &mut context);
+                    step = turn_now.on(TurnEvent::ToolDone { result, is_error: runs % 3 == 0 }, &mut context);
                 }
-                Step::Ask => break false,
-                Step::Finish(ending) => {
+                TurnStep::Ask => break false,
+                TurnStep::Finish(ending) => {
                     let mut buffer = [0; REPLY];
                     let mut writer = Writer::new(&mut buffer);
                     writer.object(|out| ending.write(context.settings, context.history, 64, out));
@@ -66,7 +66,7 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
                     serde_json::from_slice::<Value>(&buffer[..length]).expect("JSON");
                     break true;
                 }
-                Step::Wait => panic!("the turn waited for that"),
+                TurnStep::Wait => panic!("the turn waited for that"),
             }
         };
         assert!(history.used() <= HISTORY);

@@ -3,13 +3,13 @@
 #![no_main]
 
 use hub_core::console::command::{Command, Meaning, assignment, parse};
-use hub_core::console::input::{Event, Input};
+use hub_core::console::line_reader::{ConsoleEvent, LineReader};
 use hub_core::console::{Screen, improv};
 use hub_core::limits;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(init: support::stack::guard(), |bytes: &[u8]| {
-    let mut input = Box::new(Input::new());
+    let mut input = Box::new(LineReader::new());
     let mut screen = Screen::new();
     for byte in bytes {
         screen.clear();
@@ -17,9 +17,9 @@ fuzz_target!(init: support::stack::guard(), |bytes: &[u8]| {
         // The echo of a byte is short, and never more than the beginning of a frame that was none.
         assert!(screen.bytes().len() <= improv::START.len() + 4);
         match event {
-            Some(Event::Line) => understand(input.line()),
-            Some(Event::Frame) => answer(input.frame(), &mut screen),
-            Some(Event::NotText | Event::TooLong | Event::Cancelled) | None => {}
+            Some(ConsoleEvent::Line) => understand(input.line()),
+            Some(ConsoleEvent::Frame) => answer(input.frame(), &mut screen),
+            Some(ConsoleEvent::NotText | ConsoleEvent::TooLong | ConsoleEvent::Cancelled) | None => {}
         }
     }
     // Whatever it was, the next line is understood.
@@ -29,7 +29,7 @@ fuzz_target!(init: support::stack::guard(), |bytes: &[u8]| {
         screen.clear();
         last = input.push(*byte, &mut screen);
     }
-    assert_eq!((last, input.line()), (Some(Event::Line), "status"));
+    assert_eq!((last, input.line()), (Some(ConsoleEvent::Line), "status"));
     assert_eq!(parse(input.line()), Meaning::Command(Command::Status, ""));
 });
 
@@ -46,7 +46,7 @@ fn understand(line: &str) {
 fn answer(frame: &[u8], screen: &mut Screen) {
     screen.clear();
     match improv::read(frame) {
-        Some(Ok(improv::Request::Join { name, password })) => {
+        Some(Ok(improv::ImprovCommand::Join { name, password })) => {
             assert!(name.len() + password.len() < frame.len());
             improv::write_result(1, &[name, password], screen);
         }

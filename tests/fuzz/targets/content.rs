@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use embassy_futures::block_on;
 use hub_core::limits;
-use hub_core::store::{Builtin, Expression, Memory, Store};
+use hub_core::store::{Builtin, Expression, Store, StoreBuffers};
 use libfuzzer_sys::fuzz_target;
 use test_flash::Flash;
 
@@ -35,7 +35,7 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
             wanted.insert((category.to_string(), name.to_string()));
         }
     }
-    let mut memory = Box::new(Memory::new());
+    let mut memory = Box::new(StoreBuffers::new());
     let mut flash = Flash::<256>::new(3);
     flash.limit();
     let mut store = Store::new(flash, &mut memory);

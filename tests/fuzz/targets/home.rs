@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
     let home = Box::new(Home::new());
-    home.hears(ResourceNews::Opened(Offer::Subscriptions));
+    home.on_resource_event(ResourceNews::Opened(Offer::Subscriptions));
     let mut ids = Vec::new();
     for line in input.split(|byte| *byte == b'\n') {
         let Ok(line) = core::str::from_utf8(line) else { continue };
@@ -20,7 +20,7 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
             // Lists a device.
             "L" => {
                 let listed = serde_json::json!({ "uri": format!("home://devices/{rest}") }).to_string();
-                home.hears(ResourceNews::Listed(Value::parse(listed.as_bytes()).expect("JSON")));
+                home.on_resource_event(ResourceNews::Listed(Value::parse(listed.as_bytes()).expect("JSON")));
                 ids.push(rest.to_owned());
             }
             // Describes the one that was listed last.
@@ -33,7 +33,7 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
             "R" => {
                 if let Ok(result) = Value::parse(rest.as_bytes()) {
                     home.read(ids.last().map_or("", String::as_str), result, Instant::MIN);
-                    home.hears(ResourceNews::Listed(result));
+                    home.on_resource_event(ResourceNews::Listed(result));
                 }
             }
             // Somebody names one.
@@ -52,7 +52,7 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
                     home.resolve(tool, arguments);
                 }
             }
-            _ => home.hears(ResourceNews::Closed),
+            _ => home.on_resource_event(ResourceNews::Closed),
         }
     }
     assert!(home.count().0 <= DEVICES);

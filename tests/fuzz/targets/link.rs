@@ -5,7 +5,7 @@
 use embassy_time::{Duration, Instant};
 use hub_core::json::{Value, Writer};
 use hub_core::limits;
-use hub_core::link::{Client, Incoming, Lines, LinkState, Message, Outgoing, Piece, Reaction, Retries};
+use hub_core::link::{Incoming, Lines, LinkState, McpClient, Message, Outgoing, Piece, Reaction, Retries};
 use hub_core::tool::{Format, Registry};
 use libfuzzer_sys::fuzz_target;
 use support::input::stretch;
@@ -23,7 +23,7 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
     inbox.closed = true;
 
     let mut pauses = pauses.iter().map(|pause| Duration::from_millis(u64::from(*pause) * 100)).cycle();
-    let mut client = Client::new(0, Retries::STANDARD);
+    let mut client = McpClient::new(0, Retries::STANDARD);
     let mut now = Instant::MIN;
     let registry = Box::new(Registry::new());
     let mut lines = Box::new(Lines::new());
@@ -79,7 +79,7 @@ fn agree(message: Message<'_>, line: &[u8]) {
 }
 
 /// Handles a line.
-fn hear(client: &mut Client, now: Instant, line: &[u8], registry: &Registry) {
+fn hear(client: &mut McpClient, now: Instant, line: &[u8], registry: &Registry) {
     let mut is_message = false;
     if let Ok(value) = Value::parse(line) {
         for message in Incoming::all(value) {
@@ -96,7 +96,7 @@ fn hear(client: &mut Client, now: Instant, line: &[u8], registry: &Registry) {
 }
 
 /// Sends everything that the client has queued. It ends, and nothing is due then.
-fn talk(client: &mut Client, now: Instant, registry: &Registry) {
+fn talk(client: &mut McpClient, now: Instant, registry: &Registry) {
     let mut said = 0;
     // News comes before the next attempt, which is in another round.
     loop {

@@ -1,7 +1,7 @@
 //! Any text is an expression with a finite value, or an error that says where.
 #![no_main]
 
-use hub_core::math::{Reason, evaluate};
+use hub_core::math::{MathFault, evaluate};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(init: support::stack::guard(), |input: &str| {
@@ -13,7 +13,7 @@ fuzz_target!(init: support::stack::guard(), |input: &str| {
             same(value, &format!("{value}"));
         }
         Err(error) => {
-            assert!(error.at <= input.len() && input.is_char_boundary(error.at) || error.reason == Reason::TooLong);
+            assert!(error.at <= input.len() && input.is_char_boundary(error.at) || error.reason == MathFault::TooLong);
             let words = error.to_string();
             assert!(!words.is_empty() && words.chars().count() < 512, "{words}");
         }
@@ -25,7 +25,7 @@ fn same(value: f64, expression: &str) {
     match evaluate(expression) {
         Ok(again) => assert_eq!(again, value, "{expression}"),
         Err(error) => {
-            assert!(matches!(error.reason, Reason::TooLong | Reason::TooDeep), "{expression}: {error}")
+            assert!(matches!(error.reason, MathFault::TooLong | MathFault::TooDeep), "{expression}: {error}")
         }
     }
 }

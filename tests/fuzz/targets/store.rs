@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use embassy_futures::block_on;
-use hub_core::store::{Expression, Key, Memory, Opened, Scope, Section, Store, StoreError};
+use hub_core::store::{Expression, Key, Opened, Scope, Section, Store, StoreBuffers, StoreError};
 use libfuzzer_sys::fuzz_target;
 use test_flash::{Allowance, Flash as AnyFlash};
 
@@ -39,7 +39,7 @@ type Contents = BTreeMap<String, String>;
 fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
     let Some((mode, rest)) = input.split_first() else { return };
     let pages = 3 + usize::from(mode >> 1) % 4;
-    let mut memory = Box::new(Memory::new());
+    let mut memory = Box::new(StoreBuffers::new());
     let is_alive = mode % 2 != 0;
     let contents = if is_alive { &[] } else { &rest[..rest.len().min(pages * PAGE)] };
     let mut flash = Flash::with(contents, pages);
@@ -51,7 +51,7 @@ fuzz_target!(init: support::stack::guard(), |input: &[u8]| {
 });
 
 /// Sets and deletes entries, reopens the store and damages the flash, in steps of four bytes.
-fn live(flash: &mut Flash, allowance: &Allowance, memory: &mut Memory, steps: &[u8]) {
+fn live(flash: &mut Flash, allowance: &Allowance, memory: &mut StoreBuffers, steps: &[u8]) {
     let mut model = Contents::new();
     let mut history = BTreeSet::new();
     let mut is_damaged = false;
@@ -98,7 +98,7 @@ fn live(flash: &mut Flash, allowance: &Allowance, memory: &mut Memory, steps: &[
 }
 
 /// Checks that the store works with any earlier contents of the flash.
-fn work(flash: &mut Flash, allowance: &Allowance, memory: &mut Memory) {
+fn work(flash: &mut Flash, allowance: &Allowance, memory: &mut StoreBuffers) {
     let (mut store, _) = open(flash, allowance, memory);
     let mut model = contents(allowance, &mut store);
     for (key, number) in KEYS.into_iter().zip(0..) {
@@ -127,7 +127,7 @@ fn work(flash: &mut Flash, allowance: &Allowance, memory: &mut Memory) {
 fn open<'a>(
     flash: &'a mut Flash,
     allowance: &Allowance,
-    memory: &'a mut Memory,
+    memory: &'a mut StoreBuffers,
 ) -> (Store<'a, &'a mut Flash>, Opened) {
     allowance.renew();
     let mut store = Store::new(flash, memory);

@@ -6,7 +6,7 @@
 
 use core::fmt::{self, Display};
 
-use super::Words;
+use super::ActionText;
 use super::risk::{Risks, VerbForm};
 use crate::home::{DeclaredAction, Device, DeviceId, Home, Resolved, Risk};
 use crate::json::{Text, Value};
@@ -26,14 +26,14 @@ pub struct Assessment {
     /// Whether it may change something.
     pub(super) is_change: bool,
     /// How it compares with the device's actions.
-    pub(super) action: Action,
+    pub(super) action: ActionMatch,
     /// A hash of what the device is: its name may come to mean another one.
     pub(super) identity: u64,
 }
 
 /// How a call compares with the actions of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum ActionMatch {
     /// It is none of them, or they are not kept.
     #[default]
     Unknown,
@@ -80,7 +80,7 @@ pub(super) fn assess(
             return;
         }
         let compared = compare(device, call, replaced.as_ref().filter(|_| is_it));
-        let (risks, action) = compared.unwrap_or((Risks::worst(device.kind), Action::Unknown));
+        let (risks, action) = compared.unwrap_or((Risks::worst(device.kind), ActionMatch::Unknown));
         if is_it {
             is_guarded = true;
             (this.risks, this.action) = (risks, action);
@@ -90,7 +90,7 @@ pub(super) fn assess(
         }
     });
     // A call that is exactly an action of the guarded device that it names is no other one's unknown action.
-    if is_guarded && this.action == Action::Plain {
+    if is_guarded && this.action == ActionMatch::Plain {
         possible = Other::NONE;
     }
     this.risks = this.risks.and(exact.risks).and(possible.risks);
@@ -106,7 +106,7 @@ pub(super) fn assess(
         let read_only = call.hints.read_only.filter(|_| !has_unkept_actions);
         let is_home_unclear = has_unkept_actions || home.may_leave_out_guarded();
         this.risks = this.risks.and(tool_risks(Hints { read_only, ..call.hints }, is_home_unclear));
-    } else if call.hints.destructive == Some(true) && this.action == Action::Unknown {
+    } else if call.hints.destructive == Some(true) && this.action == ActionMatch::Unknown {
         this.risks = this.risks.and(Risks::of(Risk::Destructive));
     }
     this.is_change = call.hints.read_only != Some(true) || !this.risks.is_empty();
@@ -118,13 +118,13 @@ struct Other {
     risks: Risks,
     /// The first of them.
     device: DeviceId,
-    action: Action,
+    action: ActionMatch,
 }
 
 impl Other {
-    const NONE: Self = Self { risks: Risks::NONE, device: DeviceId::new(), action: Action::Unknown };
+    const NONE: Self = Self { risks: Risks::NONE, device: DeviceId::new(), action: ActionMatch::Unknown };
 
-    fn add(&mut self, device: &Device<'_>, risks: Risks, action: Action) {
+    fn add(&mut self, device: &Device<'_>, risks: Risks, action: ActionMatch) {
         self.risks = self.risks.and(risks);
         if self.device.is_empty() && !risks.is_empty() {
             (self.device, self.action) = (DeviceId::try_from(device.id).unwrap_or_default(), action);
@@ -150,15 +150,15 @@ fn compare(
     device: &Device<'_>,
     call: &ControllerCall<'_>,
     replaced: Option<&Addressed>,
-) -> Option<(Risks, Action)> {
+) -> Option<(Risks, ActionMatch)> {
     let mut found = None;
     let is_address = |value: Value<'_>| device.is_addressed_by(value);
     for (name, action) in device.actions().members() {
         let Some(how) = compare_action(action, &is_address, call, replaced) else { continue };
         let risk = match how {
-            Action::Plain => Risks::of_action(device.kind, &name),
+            ActionMatch::Plain => Risks::of_action(device.kind, &name),
             // What a value means is up to the controller.
-            Action::WithValue | Action::Unknown => Risks::worst(device.kind),
+            ActionMatch::WithValue | ActionMatch::Unknown => Risks::worst(device.kind),
         };
         let (risks, _) = found.unwrap_or((Risks::NONE, how));
         found = Some((risks.and(risk), how));
@@ -192,7 +192,7 @@ pub(super) fn compare_action(
     is_address: &dyn Fn(Value<'_>) -> bool,
     call: &ControllerCall<'_>,
     replaced: Option<&Addressed>,
-) -> Option<Action> {
+) -> Option<ActionMatch> {
     let action = DeclaredAction(action);
     let declared = || action.arguments();
     let value = action.value_argument();
@@ -206,7 +206,7 @@ pub(super) fn compare_action(
     if !action.is_of(call.tool) || !declared().all(|(name, wanted)| is_given(&name, wanted)) {
         return None;
     }
-    let mut how = Action::Plain;
+    let mut how = ActionMatch::Plain;
     for (name, _) in call.arguments.members() {
         if declared().any(|(known, _)| known == name) {
             continue;
@@ -214,7 +214,7 @@ pub(super) fn compare_action(
         if value.is_none_or(|value| value != name) {
             return None;
         }
-        how = Action::WithValue;
+        how = ActionMatch::WithValue;
     }
     Some(how)
 }
@@ -241,10 +241,10 @@ pub(super) struct Summary<'a> {
 impl Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Assessment { risks, action, .. } = self.assessment;
-        let before: Words = one_line(&Beginning(self));
+        let before: ActionText = one_line(&Beginning(self));
         f.write_str(&before)?;
         let end = match self.device {
-            Some(_) if *action == Action::Plain && risks.only().is_some_and(Risk::is_of_device) => {
+            Some(_) if *action == ActionMatch::Plain && risks.only().is_some_and(Risk::is_of_device) => {
                 return Ok(());
             }
             Some(_) if risks.worst_of_device().is_some() => ")",
@@ -276,7 +276,7 @@ impl Display for Beginning<'_, '_> {
             }
         }
         match risk {
-            Some(_) if assessment.action == Action::Plain && risks.only().is_some() => Ok(()),
+            Some(_) if assessment.action == ActionMatch::Plain && risks.only().is_some() => Ok(()),
             Some(_) => write!(f, " ({}", call.tool),
             None => Ok(()),
         }

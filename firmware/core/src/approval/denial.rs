@@ -6,7 +6,7 @@ use super::assess::assess;
 use super::risk::VerbForm;
 use super::summarise;
 use crate::home::{Found, Home, Knowledge};
-use crate::log::warn;
+use crate::log::{info, warn};
 use crate::text::{one_line, push_list};
 use crate::tool::{ControllerCall, ErrorType, Failure};
 
@@ -54,10 +54,17 @@ impl Denial {
             Self::TooManyPending => "needs approval, but too many approvals are pending; answer one first",
         };
         let what = summarise(home, call, &assess(home, call).unwrap_or_default().0, VerbForm::Gerund);
-        warn!("approval: {} {}", what.as_str(), error);
-        Failure::new(ErrorType::Denied, format_args!("{what} {error}. Nothing was done"))
-            .saying(format_args!("{what} {error}."))
-            .instructing(NO_WAY_ROUND)
+        let failure = Failure::new(ErrorType::Denied, format_args!("{what} {error}. Nothing was done"));
+        let failure = if self == Self::Refused {
+            info!("approval: {} {}", what.as_str(), error);
+            let assessment = assess(home, call).unwrap_or_default().0;
+            let what = summarise(home, call, &assessment, VerbForm::Infinitive);
+            failure.saying(format_args!("OK, I did not {what}."))
+        } else {
+            warn!("approval: {} {}", what.as_str(), error);
+            failure.saying(format_args!("{what} {error}."))
+        };
+        failure.instructing(NO_WAY_ROUND)
     }
 }
 

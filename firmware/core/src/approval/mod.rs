@@ -11,12 +11,12 @@
 //! action. The settings decide what a risk needs. If a person has to decide, the call waits as one of the [`Approvals`].
 
 mod answer;
+mod ask;
 mod assess;
-mod call;
 mod denial;
-mod gate_settings;
-mod pending;
 mod pin;
+mod policy;
+mod record;
 mod risk;
 mod unanswered;
 
@@ -33,15 +33,17 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 pub(crate) use self::answer::{guess, is_answer, is_no};
 pub use self::answer::{has_pin_digits, is_only_a_pin};
+pub use self::ask::{
+    ApprovalQuestion, Approvals, PendingApproval, Reminder, TooManyPending, Verdict, Waiting,
+};
 pub use self::assess::Assessment;
 pub(crate) use self::assess::guarded_namesake;
 use self::assess::{Summary, Unresolved, compare_action};
-pub use self::call::Admitted;
 pub use self::denial::Denial;
-pub use self::gate_settings::GateSettings;
-pub use self::pending::{Approvals, Asked, Reminder, Request, TooManyWait, Verdict, Waiting};
 pub(crate) use self::pin::forget_wrong_pins;
 pub use self::pin::{InWords, LastGuess, PinDigits, PinOutcome};
+pub use self::policy::ApprovalPolicy;
+pub use self::record::Admitted;
 pub use self::risk::Risks;
 use self::risk::VerbForm;
 pub use self::unanswered::Unanswered;
@@ -60,7 +62,7 @@ use crate::text::one_line;
 use crate::tool::{Addressed, Caller, ControllerCall, Registry};
 
 /// What a person is asked to approve, in words.
-type Words = heapless::String<{ limits::APPROVAL }>;
+type ActionText = heapless::String<{ limits::APPROVAL }>;
 
 /// Decides about calls on behalf of a caller.
 pub struct Approver<'a, S> {
@@ -98,8 +100,8 @@ impl Drop for Deciding<'_> {
 
 impl<'a, F: MultiwriteNorFlash> Approver<'a, Store<'_, F>> {
     /// The settings that decide about a call of this caller.
-    pub async fn settings(&self) -> GateSettings {
-        GateSettings::read(&self.caller, self.store, self.config).await
+    pub async fn settings(&self) -> ApprovalPolicy {
+        ApprovalPolicy::read(&self.caller, self.store, self.config).await
     }
 
     /// Finds out which device a call is about and what it puts at risk. The second value is the argument that has to be
@@ -108,7 +110,7 @@ impl<'a, F: MultiwriteNorFlash> Approver<'a, Store<'_, F>> {
     /// While the hub does not know the devices, a call that may change something waits a little and is then refused.
     pub async fn assess(
         &self,
-        settings: &GateSettings,
+        settings: &ApprovalPolicy,
         call: &ControllerCall<'_>,
     ) -> Result<(Assessment, Option<Addressed>), Denial> {
         let is_guarded = settings.is_guarded;
@@ -250,7 +252,7 @@ impl<'a, F: MultiwriteNorFlash> Approver<'a, Store<'_, F>> {
     /// the future is dropped.
     pub async fn admit(
         &self,
-        settings: &GateSettings,
+        settings: &ApprovalPolicy,
         call: &ControllerCall<'_>,
         assessment: &Assessment,
     ) -> Result<Admitted<'a>, Denial> {
@@ -266,7 +268,7 @@ impl<'a, F: MultiwriteNorFlash> Approver<'a, Store<'_, F>> {
     /// Assesses and admits a call that has the device's own arguments. If these do not name the device any more, it has changed.
     pub async fn admit_exactly(
         &self,
-        settings: &GateSettings,
+        settings: &ApprovalPolicy,
         call: &ControllerCall<'_>,
     ) -> Result<Admitted<'a>, Denial> {
         let (assessment, is_replaced) = {
@@ -282,7 +284,7 @@ impl<'a, F: MultiwriteNorFlash> Approver<'a, Store<'_, F>> {
     /// Decides whether a destructive tool of the hub's own may run, and asks a person if need be.
     pub async fn admit_builtin(
         &self,
-        settings: &GateSettings,
+        settings: &ApprovalPolicy,
         call: &ControllerCall<'_>,
     ) -> Result<(), Denial> {
         let risks = assess::tool_risks(call.hints, false);
@@ -292,7 +294,7 @@ impl<'a, F: MultiwriteNorFlash> Approver<'a, Store<'_, F>> {
     /// Applies the settings to a call with risks. Returns whether a person was asked, who has allowed it.
     async fn judge(
         &self,
-        settings: &GateSettings,
+        settings: &ApprovalPolicy,
         call: &ControllerCall<'_>,
         assessment: &Assessment,
     ) -> Result<bool, Denial> {
@@ -307,7 +309,7 @@ impl<'a, F: MultiwriteNorFlash> Approver<'a, Store<'_, F>> {
             info!("approval: needed to {}", words.as_str());
             self.approvals.ask(&self.caller, &words, call.tool, settings.patience, settings.has_pin)
         };
-        let asked = asked.map_err(|TooManyWait| Denial::TooManyPending)?;
+        let asked = asked.map_err(|TooManyPending| Denial::TooManyPending)?;
         let verdict = {
             let _deciding = Deciding { since: Instant::now(), total: self.decision_time };
             asked.decided().await
@@ -339,7 +341,7 @@ impl<'a, F: MultiwriteNorFlash> Approver<'a, Store<'_, F>> {
 }
 
 /// What a call does, in words.
-fn summarise(home: &Home, call: &ControllerCall<'_>, assessment: &Assessment, form: VerbForm) -> Words {
+fn summarise(home: &Home, call: &ControllerCall<'_>, assessment: &Assessment, form: VerbForm) -> ActionText {
     let words = |device: Option<Device<'_>>| {
         let has_namesake = device.is_some_and(|device| home.has_namesake(&device));
         one_line(&Summary { assessment, device, has_namesake, call, form })

@@ -169,7 +169,7 @@ mod tests {
     use test_flash::{Flash, TEARS};
 
     use super::*;
-    use crate::store::Memory;
+    use crate::store::StoreBuffers;
 
     const CONFIG: Config<'static> = Config::DEFAULT;
 
@@ -178,7 +178,7 @@ mod tests {
         flash: &mut Flash<256>,
         look: impl AsyncFnOnce(&mut Store<'_, &mut Flash<256>>) -> T,
     ) -> T {
-        let mut memory = std::boxed::Box::new(Memory::new());
+        let mut memory = std::boxed::Box::new(StoreBuffers::new());
         block_on(look(&mut Store::new(flash, &mut memory)))
     }
 

@@ -505,7 +505,7 @@ fn nothing_else_sends_calls_of_tools() {
         files
     };
     // The protocol itself, and its only caller.
-    assert_eq!(with(&["CallTool"]), ["approval/call.rs", "link/port.rs", "link/rpc.rs"]);
+    assert_eq!(with(&["CallTool"]), ["approval/record.rs", "link/port.rs", "link/rpc.rs"]);
     assert_eq!(with(&["\"tools/call\""]), ["link/rpc.rs"]);
     assert_eq!(with(&["Admitted::new"]), ["approval/mod.rs"]);
 }

@@ -5,7 +5,7 @@ use std::format;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-use super::{MAGIC, Reason, Record, Report, Reset};
+use super::{BootRecord, BootReport, MAGIC, Reset, StartReason};
 use crate::limits;
 
 const RESETS: [Reset; 6] =
@@ -29,7 +29,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-fn apply(record: &mut Record, act: &Act) {
+fn apply(record: &mut BootRecord, act: &Act) {
     match act {
         Act::Settles => record.settled(),
         Act::Restarts => record.restarting(),
@@ -52,12 +52,12 @@ fn reported(message: &str) -> String {
 }
 
 /// How a run failed, what it said, and where.
-type Failure = (Reason, String, u32);
+type Failure = (StartReason, String, u32);
 
 /// Reads the whole history again for every report.
-fn expected(runs: &[(Vec<Act>, Reset)]) -> (Reason, u32, u32, Option<Failure>) {
+fn expected(runs: &[(Vec<Act>, Reset)]) -> (StartReason, u32, u32, Option<Failure>) {
     let since = runs.iter().rposition(|(_, reset)| *reset == Reset::PowerOn);
-    let Some((acts, reset)) = runs.last() else { return (Reason::PowerOn, 1, 0, None) };
+    let Some((acts, reset)) = runs.last() else { return (StartReason::PowerOn, 1, 0, None) };
     let lived = &runs[since.map_or(0, |at| at + 1)..];
     let mut failures = 0;
     let mut last = None;
@@ -74,33 +74,35 @@ fn expected(runs: &[(Vec<Act>, Reset)]) -> (Reason, u32, u32, Option<Failure>) {
             last = None;
         }
         last = match (fault, reset) {
-            (Some(Act::Panics(message, address)), _) => Some((Reason::Panic, reported(message), *address)),
-            (Some(Act::Excepts(message, address)), _) => {
-                Some((Reason::Exception, reported(message), *address))
+            (Some(Act::Panics(message, address)), _) => {
+                Some((StartReason::Panic, reported(message), *address))
             }
-            (_, Reset::Watchdog) => Some((Reason::Watchdog, String::new(), 0)),
-            (_, Reset::Brownout) => Some((Reason::Brownout, String::new(), 0)),
+            (Some(Act::Excepts(message, address)), _) => {
+                Some((StartReason::Exception, reported(message), *address))
+            }
+            (_, Reset::Watchdog) => Some((StartReason::Watchdog, String::new(), 0)),
+            (_, Reset::Brownout) => Some((StartReason::Brownout, String::new(), 0)),
             _ => last,
         };
     }
     let count = lived.len() as u32 + 1;
     if *reset == Reset::PowerOn {
-        return (Reason::PowerOn, 1, 0, None);
+        return (StartReason::PowerOn, 1, 0, None);
     }
     let fault = acts.iter().find_map(|act| match act {
-        Act::Panics(..) => Some(Reason::Panic),
-        Act::Excepts(..) => Some(Reason::Exception),
+        Act::Panics(..) => Some(StartReason::Panic),
+        Act::Excepts(..) => Some(StartReason::Exception),
         _ => None,
     });
     let is_told = acts.iter().any(|act| matches!(act, Act::Restarts));
     let reason = fault.unwrap_or(match reset {
-        Reset::PowerOn => Reason::PowerOn,
-        Reset::Software => Reason::Restart,
-        Reset::Watchdog => Reason::Watchdog,
-        Reset::Brownout => Reason::Brownout,
-        Reset::External => Reason::External,
-        Reset::Other if is_told => Reason::Restart,
-        Reset::Other => Reason::Unknown,
+        Reset::PowerOn => StartReason::PowerOn,
+        Reset::Software => StartReason::Restart,
+        Reset::Watchdog => StartReason::Watchdog,
+        Reset::Brownout => StartReason::Brownout,
+        Reset::External => StartReason::External,
+        Reset::Other if is_told => StartReason::Restart,
+        Reset::Other => StartReason::Unknown,
     });
     (reason, count, failures, last)
 }
@@ -119,11 +121,11 @@ fn run() -> impl Strategy<Value = (Vec<Act>, Reset)> {
     (acts, proptest::sample::select(&RESETS[..]))
 }
 
-fn hostile() -> impl Strategy<Value = Record> {
+fn hostile() -> impl Strategy<Value = BootRecord> {
     let fields = (any::<[u32; 6]>(), any::<bool>(), any::<bool>());
     (fields, proptest::collection::vec(any::<u8>(), limits::BOOT_MESSAGE)).prop_map(
         |(([magic, check_sum, count, failures, end, length], is_ours, is_sealed), bytes)| {
-            let mut record = Record {
+            let mut record = BootRecord {
                 magic: if is_ours { MAGIC } else { magic },
                 check_sum,
                 count,
@@ -147,7 +149,7 @@ proptest! {
     /// Any runs and resets are reported as a model reports them that reads the whole history each time.
     #[test]
     fn every_start_is_reported(runs in proptest::collection::vec(run(), 0..12)) {
-        let mut record = Record::new();
+        let mut record = BootRecord::new();
         let mut report = record.begin(Reset::PowerOn);
         for so_far in 0..=runs.len() {
             let (reason, count, failures, last) = expected(&runs[..so_far]);
@@ -181,13 +183,13 @@ proptest! {
         prop_assert_eq!(record.begin(Reset::Watchdog).failures, 0);
         record.panicked(format_args!("again"), 1);
         let next = record.begin(Reset::Software);
-        prop_assert_eq!((next.reason, next.failures, next.message()), (Reason::Panic, 1, "again"));
+        prop_assert_eq!((next.reason, next.failures, next.message()), (StartReason::Panic, 1, "again"));
     }
 
     /// A bit that flips in the record is noticed.
     #[test]
     fn damage_is_noticed(act in act(), bit in 0..32 * 9_u32) {
-        let mut record = Record::new();
+        let mut record = BootRecord::new();
         let _ = record.begin(Reset::PowerOn);
         apply(&mut record, &act);
         let fields = [
@@ -203,13 +205,13 @@ proptest! {
         ];
         *fields.into_iter().nth(bit as usize / 32).unwrap() ^= 1 << (bit % 32);
         let report = record.begin(Reset::Software);
-        prop_assert_eq!(report, Report { reason: Reason::Restart, ..Report::POWER_ON });
+        prop_assert_eq!(report, BootReport { reason: StartReason::Restart, ..BootReport::POWER_ON });
     }
 }
 
 #[test]
 fn four_failed_starts_are_safe_mode_until_somebody_restarts_it() {
-    let mut record = Record::new();
+    let mut record = BootRecord::new();
     let mut report = record.begin(Reset::PowerOn);
     for number in 0..limits::FAILED_STARTS {
         assert!(!report.is_safe_mode(), "{number}");
@@ -223,7 +225,7 @@ fn four_failed_starts_are_safe_mode_until_somebody_restarts_it() {
 
 #[test]
 fn a_failure_is_one_sentence() {
-    let mut record = Record::new();
+    let mut record = BootRecord::new();
     let _ = record.begin(Reset::PowerOn);
     record.panicked(format_args!("panicked at src/wifi.rs:12:5:\nno heap"), 0x4200_1234);
     record.excepted(format_args!("in the panic handler"), 7);

@@ -4,11 +4,11 @@ use core::fmt::{self, Display, Write};
 
 use hub_contract::RELAY_AVAILABILITY;
 
-use super::history::{Call, History};
+use super::call_report::CallReport;
+use super::history::{History, ModelCall};
 use super::provider::{ProviderError, RelayError};
 use super::reply::{FinishReason, ModelText};
-use super::report::Report;
-use super::turn_settings::TurnSettings;
+use super::turn::TurnSettings;
 use crate::json::{Cut, Value, Writer};
 use crate::limits;
 use crate::questions::Unanswered;
@@ -221,9 +221,9 @@ impl Display for Ending<'_> {
 }
 
 /// What the person hears, however long it is.
-struct Words<'a>(&'a Ending<'a>, &'a History);
+struct SpokenEnding<'a>(&'a Ending<'a>, &'a History);
 
-impl Display for Words<'_> {
+impl Display for SpokenEnding<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(ending, history) = self;
         ending.write_words(history, Voice::None, usize::MAX, f)
@@ -246,7 +246,7 @@ impl Ending<'_> {
     /// order.
     fn write_words(&self, history: &History, voice: Voice, room: usize, out: &mut dyn Write) -> fmt::Result {
         let words = Spoken { text: self, voice };
-        let report = Spoken { text: &Report(history), voice };
+        let report = Spoken { text: &CallReport(history), voice };
         let mark = if voice == Voice::None { MARK } else { LONG };
         let lacks_answer = matches!(self, Self::OutOfIterations | Self::Failed(_));
         if !lacks_answer || is_blank(&report) {
@@ -297,7 +297,7 @@ impl Ending<'_> {
             let is_models = matches!(failed, TurnFailure::NoAnswer { .. });
             // A second time only if the calls have room beside them.
             let fits_twice = || {
-                let words = 2 * Measure::Escaped.length(&Words(self, history));
+                let words = 2 * Measure::Escaped.length(&SpokenEnding(self, history));
                 words + count * limits::CALL_LEAST + service.len() + settings.model.len() + 160
                     <= out.room().saturating_sub(reserved)
             };
@@ -342,7 +342,7 @@ impl Ending<'_> {
 }
 
 /// Writes a call in at most `room` bytes. Returns whether that is enough.
-fn write_call(call: &Call<'_>, room: usize, out: &mut Writer<'_>) -> bool {
+fn write_call(call: &ModelCall<'_>, room: usize, out: &mut Writer<'_>) -> bool {
     const FRAME: usize = r#",{"tool":"","params":,"result":,"iteration":255}"#.len();
     /// The least that is written of a call: a mark for its parameters, and the success and error type of its result.
     const CALL_VALUES: usize = MARK.len() + 2 + 64;

@@ -7,25 +7,24 @@
 //! phrases by which people address the hub.
 //!
 //! ```text
-//!   message ─► Turn::start ─► Step::Ask ─► provider::write ┄┄► model ┄┄► provider::read ─► Input::Reply ─┐
-//!                                ▲                                                                       │
-//!                                └── Input::ToolDone ◄┄┄ tool ◄── Turn::call ◄── Step::Run ◄─────────────┤
-//!                                                                                                        ▼
-//!   chat reply ◄──────────────────────── Ending::write ◄──────────────────────────────────────── Step::Finish
+//!   message ─► Turn::start ─► TurnStep::Ask ─► provider::write ┄┄► model ┄┄► provider::read ─► TurnEvent::Reply ─┐
+//!                                ▲                                                                               │
+//!                                └── TurnEvent::ToolDone ◄┄┄ tool ◄── Turn::call ◄── TurnStep::Run ◄─────────────┤
+//!                                                                                                                ▼
+//!   chat reply ◄──────────────────────── Ending::write ◄──────────────────────────────────────────── TurnStep::Finish
 //! ```
 //!
 //! Dotted lines are done by the driver, `hub::turn`.
 
+mod call_report;
 pub mod ending;
 pub mod history;
 pub mod prompts;
 pub mod provider;
 mod reply;
-mod report;
 pub mod rule;
 pub mod template;
 pub mod turn;
-pub mod turn_settings;
 pub mod wake;
 
 #[cfg(test)]
@@ -37,5 +36,4 @@ pub use hub_mqtt::model::Provider;
 pub use provider::{Ask, ProviderError, RelayError};
 pub use reply::{Arguments, FinishReason, ModelReply, ModelText, RequestedCall};
 pub use rule::{Rule, RuleError};
-pub use turn::{Context, Input, Step, Turn};
-pub use turn_settings::TurnSettings;
+pub use turn::{Context, Turn, TurnEvent, TurnSettings, TurnStep};

@@ -26,7 +26,7 @@ use super::Provider;
 use crate::json::{self, Kind, Text, Value};
 use crate::limits;
 use crate::store::Expression;
-use crate::store::content::Malformed;
+use crate::store::documents::Malformed;
 
 /// The rule for requests that select no other.
 pub const DEFAULT: &str = r#"{

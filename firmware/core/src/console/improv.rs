@@ -26,7 +26,7 @@ const TYPE_RESULT: u8 = 4;
 /// Where the set-up stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum State {
+pub enum ImprovState {
     /// Waits for a network.
     Ready = 2,
     /// Tries the one that it was given.
@@ -38,7 +38,7 @@ pub enum State {
 /// Why a command fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Error {
+pub enum ImprovError {
     /// It is malformed.
     Invalid = 1,
     /// It is not known.
@@ -53,7 +53,7 @@ pub enum Error {
 
 /// What a browser wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Request<'a> {
+pub enum ImprovCommand<'a> {
     /// Join this network, and keep it.
     Join {
         /// Its name.
@@ -75,7 +75,7 @@ pub enum Request<'a> {
     Network,
 }
 
-impl Request<'_> {
+impl ImprovCommand<'_> {
     /// Its number.
     pub const fn command(&self) -> u8 {
         match self {
@@ -92,34 +92,34 @@ impl Request<'_> {
 
 /// Reads a frame, without its beginning. `None` if it is none for a device: frames of other types come back from a port that
 /// echoes.
-pub fn read(frame: &[u8]) -> Option<Result<Request<'_>, Error>> {
+pub fn read(frame: &[u8]) -> Option<Result<ImprovCommand<'_>, ImprovError>> {
     let (checksum, rest) = frame.split_last()?;
     let [TYPE_RPC, _, data @ ..] = rest else { return None };
     let is_intact = sum(START).wrapping_add(sum(rest)) == *checksum;
-    Some(if is_intact { request(data) } else { Err(Error::Invalid) })
+    Some(if is_intact { request(data) } else { Err(ImprovError::Invalid) })
 }
 
 /// A command, the length of its data, and the data.
-fn request(data: &[u8]) -> Result<Request<'_>, Error> {
-    let [command, length, data @ ..] = data else { return Err(Error::Invalid) };
+fn request(data: &[u8]) -> Result<ImprovCommand<'_>, ImprovError> {
+    let [command, length, data @ ..] = data else { return Err(ImprovError::Invalid) };
     if usize::from(*length) != data.len() {
-        return Err(Error::Invalid);
+        return Err(ImprovError::Invalid);
     }
-    let text = || from_utf8(data).map_err(|_| Error::Invalid);
+    let text = || from_utf8(data).map_err(|_| ImprovError::Invalid);
     let new_name = || Ok(Some(text()?).filter(|name| !name.is_empty()));
     Ok(match command {
         1 => {
-            let (name, rest) = string(data).ok_or(Error::Invalid)?;
-            let (password, _) = string(rest).ok_or(Error::Invalid)?;
-            Request::Join { name, password }
+            let (name, rest) = string(data).ok_or(ImprovError::Invalid)?;
+            let (password, _) = string(rest).ok_or(ImprovError::Invalid)?;
+            ImprovCommand::Join { name, password }
         }
-        2 => Request::State,
-        3 => Request::Info,
-        4 => Request::Scan,
-        5 => Request::HostName(new_name()?),
-        6 => Request::Name(new_name()?),
-        7 => Request::Network,
-        _ => return Err(Error::Unknown),
+        2 => ImprovCommand::State,
+        3 => ImprovCommand::Info,
+        4 => ImprovCommand::Scan,
+        5 => ImprovCommand::HostName(new_name()?),
+        6 => ImprovCommand::Name(new_name()?),
+        7 => ImprovCommand::Network,
+        _ => return Err(ImprovError::Unknown),
     })
 }
 
@@ -135,12 +135,12 @@ fn sum(bytes: &[u8]) -> u8 {
 }
 
 /// Writes a frame that reports the state.
-pub fn write_state(state: State, out: &mut Screen) {
+pub fn write_state(state: ImprovState, out: &mut Screen) {
     write(TYPE_STATE, &[state as u8], &[], out);
 }
 
 /// Writes a frame that reports an error.
-pub fn write_error(error: Error, out: &mut Screen) {
+pub fn write_error(error: ImprovError, out: &mut Screen) {
     write(TYPE_ERROR, &[error as u8], &[], out);
 }
 
@@ -181,7 +181,7 @@ fn write(kind: u8, head: &[u8], texts: &[&str], out: &mut Screen) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::input::{Event, Input};
+    use super::super::line_reader::{ConsoleEvent, LineReader};
     use super::*;
     use proptest::prelude::*;
     use std::boxed::Box;
@@ -199,25 +199,25 @@ mod tests {
         frame(3, &[&[command, data.len() as u8], data].concat())
     }
 
-    fn asked(frame: &[u8]) -> Option<Result<Request<'_>, Error>> {
+    fn asked(frame: &[u8]) -> Option<Result<ImprovCommand<'_>, ImprovError>> {
         read(frame.strip_prefix(START).expect("its beginning"))
     }
 
     #[test]
     fn every_command_is_read() {
         let join = rpc(1, b"\x04Home\x06secret");
-        assert_eq!(asked(&join), Some(Ok(Request::Join { name: "Home", password: "secret" })));
+        assert_eq!(asked(&join), Some(Ok(ImprovCommand::Join { name: "Home", password: "secret" })));
         let open = rpc(1, b"\x04Cafe\x00");
-        assert_eq!(asked(&open), Some(Ok(Request::Join { name: "Cafe", password: "" })));
+        assert_eq!(asked(&open), Some(Ok(ImprovCommand::Join { name: "Cafe", password: "" })));
         for (command, data, request) in [
-            (2, &b""[..], Request::State),
-            (3, b"", Request::Info),
-            (4, b"", Request::Scan),
-            (5, b"", Request::HostName(None)),
-            (5, b"attic", Request::HostName(Some("attic"))),
-            (6, b"", Request::Name(None)),
-            (6, b"The attic", Request::Name(Some("The attic"))),
-            (7, b"", Request::Network),
+            (2, &b""[..], ImprovCommand::State),
+            (3, b"", ImprovCommand::Info),
+            (4, b"", ImprovCommand::Scan),
+            (5, b"", ImprovCommand::HostName(None)),
+            (5, b"attic", ImprovCommand::HostName(Some("attic"))),
+            (6, b"", ImprovCommand::Name(None)),
+            (6, b"The attic", ImprovCommand::Name(Some("The attic"))),
+            (7, b"", ImprovCommand::Network),
         ] {
             let bytes = rpc(command, data);
             assert_eq!(asked(&bytes), Some(Ok(request)));
@@ -229,13 +229,13 @@ mod tests {
     fn what_is_malformed_is_refused_and_what_is_ours_ignored() {
         let mut damaged = rpc(2, b"");
         *damaged.last_mut().expect("a checksum") ^= 1;
-        assert_eq!(asked(&damaged), Some(Err(Error::Invalid)));
-        assert_eq!(asked(&rpc(99, b"")), Some(Err(Error::Unknown)));
+        assert_eq!(asked(&damaged), Some(Err(ImprovError::Invalid)));
+        assert_eq!(asked(&rpc(99, b"")), Some(Err(ImprovError::Unknown)));
         for data in [&b""[..], b"\x05Home", b"\x04Home", b"\x04Home\x09short", b"\x02\xff\xfe\x00"] {
-            assert_eq!(asked(&rpc(1, data)), Some(Err(Error::Invalid)), "{data:?}");
+            assert_eq!(asked(&rpc(1, data)), Some(Err(ImprovError::Invalid)), "{data:?}");
         }
-        assert_eq!(asked(&frame(3, b"")), Some(Err(Error::Invalid)));
-        assert_eq!(asked(&frame(3, &[2, 7])), Some(Err(Error::Invalid)));
+        assert_eq!(asked(&frame(3, b"")), Some(Err(ImprovError::Invalid)));
+        assert_eq!(asked(&frame(3, &[2, 7])), Some(Err(ImprovError::Invalid)));
         // A port that echoes must not make the two talk for ever.
         for kind in [0, 1, 2, 4, 255] {
             assert_eq!(asked(&frame(kind, &[2, 0])), None);
@@ -245,10 +245,10 @@ mod tests {
     #[test]
     fn frames_are_those_of_the_protocol() {
         let mut out = Screen::new();
-        write_state(State::Provisioned, &mut out);
+        write_state(ImprovState::Provisioned, &mut out);
         assert_eq!(out.bytes(), [b"\n", &frame(1, &[4])[..], b"\n"].concat());
         out.clear();
-        write_error(Error::Unable, &mut out);
+        write_error(ImprovError::Unable, &mut out);
         assert_eq!(out.bytes(), [b"\n", &frame(2, &[3])[..], b"\n"].concat());
         out.clear();
         write_result(4, &["Home", "-60", "YES"], &mut out);
@@ -305,7 +305,7 @@ mod tests {
             command in 1u8..8, data in prop::collection::vec(any::<u8>(), 0..200),
             before in prop::collection::vec(any::<u8>(), 0..40), after in "[a-z]{0,9}",
         ) {
-            let mut input = Box::new(Input::new());
+            let mut input = Box::new(LineReader::new());
             let sent = rpc(command, &data);
             // What comes before must not itself begin a frame.
             prop_assume!(!before.windows(START.len()).any(|window| window == START));
@@ -313,7 +313,7 @@ mod tests {
             let mut frames = 0;
             for byte in [&before[..], b"\r", &sent, b"\n", after.as_bytes()].concat() {
                 echo.clear();
-                if input.push(byte, &mut echo) == Some(Event::Frame) {
+                if input.push(byte, &mut echo) == Some(ConsoleEvent::Frame) {
                     frames += 1;
                     prop_assert_eq!(input.frame(), &sent[START.len()..]);
                     let _ = read(input.frame());
@@ -322,7 +322,7 @@ mod tests {
             prop_assert_eq!(frames, 1);
             // The line feed after the frame is the frame's.
             echo.clear();
-            prop_assert_eq!(input.push(b'\n', &mut echo), Some(Event::Line));
+            prop_assert_eq!(input.push(b'\n', &mut echo), Some(ConsoleEvent::Line));
             prop_assert_eq!(input.line(), after);
         }
 

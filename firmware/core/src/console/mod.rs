@@ -1,21 +1,18 @@
 //! The console: commands that somebody types on the serial port of people, and Improv Wi-Fi beside them on the same port.
 //!
 //! ```text
-//!   port ──► input ──┬──► command ──► settings, wifi, status, selftest ──► screen ──► port
-//!                    └──► improv  ──► wifi, settings ───────────────────────▲
+//!   port ──► line_reader ──┬──► command ──► settings, wifi, status ──► screen ──► port
+//!                          └──► improv  ──► wifi, settings ─────────────▲
 //! ```
 //!
-//! `input`, `command`, `nearest` and `improv` decide and know no port. Lines of text end with CR and LF; a prompt, `> `,
+//! `line_reader`, `command` and `improv` decide and know no port. Lines of text end with CR and LF; a prompt, `> `,
 //! waits for the next one. Nothing is completed, and what is mistyped gets the nearest word as an answer: what changes
 //! something is never guessed.
 
 pub mod command;
 pub mod improv;
-pub mod input;
-pub mod nearest;
-mod panel;
+pub mod line_reader;
 mod screen;
-mod selftest;
 mod settings;
 mod status;
 mod wifi;
@@ -32,8 +29,7 @@ use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use self::command::{COMMANDS, Command, Meaning};
-use self::input::{Event, Input};
-pub(crate) use self::panel::run_panel;
+use self::line_reader::{ConsoleEvent, LineReader};
 pub use self::screen::Screen;
 use self::settings::Started;
 pub use self::wifi::join_network;
@@ -47,15 +43,15 @@ use crate::store::Store;
 const PROMPT: &[u8] = b"> ";
 
 /// The memory of a console. All zeros when new.
-pub struct Memory {
-    input: Input,
+pub struct ConsoleBuffers {
+    input: LineReader,
     screen: Screen,
 }
 
-impl Memory {
+impl ConsoleBuffers {
     /// Empty memory.
     pub const fn new() -> Self {
-        Self { input: Input::new(), screen: Screen::new() }
+        Self { input: LineReader::new(), screen: Screen::new() }
     }
 }
 
@@ -64,14 +60,14 @@ impl Memory {
 /// `hint` says what people should check if the controller cannot be reached.
 pub(crate) async fn run<R: Read, W: Write, N: Network, F: MultiwriteNorFlash>(
     port: (R, W),
-    memory: &mut Memory,
+    memory: &mut ConsoleBuffers,
     hub: &HubContext<'_, Store<'_, F>>,
     network: &N,
     hint: &dyn Display,
 ) -> ! {
     let (mut rx, tx) = port;
-    let Memory { input, screen } = memory;
-    *input = Input::new();
+    let ConsoleBuffers { input, screen } = memory;
+    *input = LineReader::new();
     screen.clear();
     let started = Started::read(hub).await;
     let mut console = Console { tx, screen, hub, network, hint, started, wants_certificate: false };
@@ -120,27 +116,27 @@ struct Console<'a, W, N, S> {
 }
 
 impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>> {
-    async fn handle(&mut self, event: Event, input: &mut Input) {
+    async fn handle(&mut self, event: ConsoleEvent, input: &mut LineReader) {
         match event {
-            Event::Frame => return self.improv(input.frame()).await,
-            Event::Line => {
+            ConsoleEvent::Frame => return self.improv(input.frame()).await,
+            ConsoleEvent::Line => {
                 // Behind a pointer, as above.
                 let obeying: Pin<&mut dyn Future<Output = ()>> = pin!(self.obey(input));
                 obeying.await;
             }
-            Event::NotText => {
+            ConsoleEvent::NotText => {
                 self.screen.line(format_args!("that line is not UTF-8; set the terminal to it"))
             }
-            Event::TooLong => self.screen.line(format_args!(
+            ConsoleEvent::TooLong => self.screen.line(format_args!(
                 "that line is too long; at most {} bytes are possible",
                 limits::CONSOLE_LINE
             )),
-            Event::Cancelled => self.wants_certificate = false,
+            ConsoleEvent::Cancelled => self.wants_certificate = false,
         }
         self.screen.push(PROMPT);
     }
 
-    async fn obey(&mut self, input: &mut Input) {
+    async fn obey(&mut self, input: &mut LineReader) {
         let line = input.line();
         if line.starts_with("-----BEGIN ") && core::mem::take(&mut self.wants_certificate) {
             let range = input.range(line);

@@ -9,7 +9,7 @@ use heapless::{String, Vec};
 
 use super::Console;
 use super::command::{assignment, known_key, nearest_key};
-use super::input::Input;
+use super::line_reader::LineReader;
 use crate::context::{HubContext, NewValue, NotWritten};
 use crate::hash::Fnv32;
 use crate::limits;
@@ -64,7 +64,7 @@ impl Started {
 
 impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>> {
     /// All settings, or the one that is named at this point of the line.
-    pub(super) async fn show(&mut self, input: &mut Input, at: usize) {
+    pub(super) async fn show(&mut self, input: &mut LineReader, at: usize) {
         // What a slider has changed is among them.
         self.hub.speaker.keep_now(self.hub.store).await;
         let (typed, _) = assignment(input.line_from(at));
@@ -104,7 +104,7 @@ impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>
     }
 
     /// A rule is as long as a line, and takes its place.
-    async fn show_rule(&mut self, key: &str, input: &mut Input) {
+    async fn show_rule(&mut self, key: &str, input: &mut LineReader) {
         let mut store = self.hub.store.lock().await;
         match store.get(Key::Setting(key), input.scratch()).await {
             Ok(Some(rule)) => {
@@ -119,7 +119,7 @@ impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>
     }
 
     /// `KEY VALUE`, at this point of the line.
-    pub(super) async fn set(&mut self, input: &mut Input, at: usize) {
+    pub(super) async fn set(&mut self, input: &mut LineReader, at: usize) {
         let (typed, value) = assignment(input.line_from(at));
         let Some((key, setting)) = self.find(typed) else { return };
         let is_certificate = setting.kind == SettingKind::Certificate;
@@ -141,7 +141,7 @@ impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>
     }
 
     /// Keeps the certificate in this part of the line.
-    pub(super) async fn set_certificate(&mut self, input: &mut Input, range: Range<usize>) {
+    pub(super) async fn set_certificate(&mut self, input: &mut LineReader, range: Range<usize>) {
         let setting = &settings::BROKER_CA;
         let Some(base64) = input.scratch().get_mut(range).and_then(certificate::to_base64) else {
             return self.screen.line(format_args!("{} must be {}", setting.key, setting.kind));

@@ -8,20 +8,20 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use super::command::{COMMANDS, Command, Meaning, assignment, parse};
-use super::input::{Event, Input};
+use super::line_reader::{ConsoleEvent, LineReader};
 use super::screen::Screen;
 use crate::limits;
 
 /// What comes of these bytes: events with their lines, and the echo.
-fn typed(bytes: &[u8]) -> (Vec<(Event, String)>, String) {
-    let (mut input, mut echo) = (Box::new(Input::new()), Vec::new());
+fn typed(bytes: &[u8]) -> (Vec<(ConsoleEvent, String)>, String) {
+    let (mut input, mut echo) = (Box::new(LineReader::new()), Vec::new());
     let mut events = Vec::new();
     for byte in bytes {
         let mut screen = Screen::new();
         let event = input.push(*byte, &mut screen);
         echo.extend_from_slice(screen.bytes());
         events.extend(event.map(|event| {
-            (event, if event == Event::Line { input.line().to_string() } else { String::new() })
+            (event, if event == ConsoleEvent::Line { input.line().to_string() } else { String::new() })
         }));
     }
     (events, String::from_utf8_lossy(&echo).into_owned())
@@ -29,7 +29,7 @@ fn typed(bytes: &[u8]) -> (Vec<(Event, String)>, String) {
 
 fn lines(bytes: &[u8]) -> Vec<String> {
     let (events, _) = typed(bytes);
-    events.into_iter().filter(|(event, _)| *event == Event::Line).map(|(_, line)| line).collect()
+    events.into_iter().filter(|(event, _)| *event == ConsoleEvent::Line).map(|(_, line)| line).collect()
 }
 
 #[test]
@@ -53,20 +53,23 @@ fn mistakes_are_corrected_as_they_are_typed() {
         (b"IIMP\rI", "IIMP", "IIMP\r\n"),
         (b"I\x08x\r", "x", "I\x08 \x08x\r\n"),
     ] {
-        assert_eq!(typed(keys), ([(Event::Line, line.to_string())].into(), echo.to_string()));
+        assert_eq!(typed(keys), ([(ConsoleEvent::Line, line.to_string())].into(), echo.to_string()));
     }
     let (events, echo) = typed(b"set x\x03show\x15status\r");
     let events: Vec<_> = events.iter().map(|(event, line)| (*event, line.as_str())).collect();
-    assert_eq!(events, [(Event::Cancelled, ""), (Event::Cancelled, ""), (Event::Line, "status")]);
+    assert_eq!(
+        events,
+        [(ConsoleEvent::Cancelled, ""), (ConsoleEvent::Cancelled, ""), (ConsoleEvent::Line, "status")]
+    );
     assert_eq!(echo, "set x^C\r\nshow^U\r\nstatus\r\n");
 }
 
 #[test]
 fn what_is_too_long_or_no_text_is_reported_and_the_next_line_is_whole() {
     let long = "x".repeat(limits::CONSOLE_LINE + 1);
-    for (line, event) in [(long.as_bytes(), Event::TooLong), (b"caf\xe9", Event::NotText)] {
+    for (line, event) in [(long.as_bytes(), ConsoleEvent::TooLong), (b"caf\xe9", ConsoleEvent::NotText)] {
         let (events, _) = typed(&[line, b"\rhelp\r"].concat());
-        assert_eq!(events, [(event, String::new()), (Event::Line, "help".to_string())]);
+        assert_eq!(events, [(event, String::new()), (ConsoleEvent::Line, "help".to_string())]);
     }
     let longest = "x".repeat(limits::CONSOLE_LINE);
     assert_eq!(lines(format!("{longest}\r").as_bytes()), [longest]);
@@ -87,9 +90,9 @@ fn a_pasted_certificate_is_one_line() {
     // Too long: one report, and none for each of its lines.
     let body = format!("{}\n", "A".repeat(64)).repeat(100);
     let (events, _) = typed(format!("{BEGIN}\n{body}{END}\nhelp\n").as_bytes());
-    assert_eq!(events, [(Event::TooLong, String::new()), (Event::Line, "help".to_string())]);
+    assert_eq!(events, [(ConsoleEvent::TooLong, String::new()), (ConsoleEvent::Line, "help".to_string())]);
     let (events, _) = typed(format!("{BEGIN}\n{body}\nhelp\n").as_bytes());
-    assert_eq!(events, [(Event::TooLong, String::new()), (Event::Line, "help".to_string())]);
+    assert_eq!(events, [(ConsoleEvent::TooLong, String::new()), (ConsoleEvent::Line, "help".to_string())]);
 }
 
 /// The largest certificate fits, as others write it.
@@ -169,10 +172,10 @@ proptest! {
     /// Whatever arrives, each byte is taken, and what follows Ctrl-C is understood.
     #[test]
     fn hostile_bytes_leave_the_console_usable(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
-        let (mut input, mut echo) = (Box::new(Input::new()), Screen::new());
+        let (mut input, mut echo) = (Box::new(LineReader::new()), Screen::new());
         for byte in &bytes {
             echo.clear();
-            if input.push(*byte, &mut echo) == Some(Event::Line) {
+            if input.push(*byte, &mut echo) == Some(ConsoleEvent::Line) {
                 let _ = parse(input.line());
                 let _ = assignment(input.line());
             }
@@ -183,7 +186,7 @@ proptest! {
             echo.clear();
             last = input.push(*byte, &mut echo);
         }
-        prop_assert_eq!((last, input.line()), (Some(Event::Line), "help"));
+        prop_assert_eq!((last, input.line()), (Some(ConsoleEvent::Line), "help"));
     }
 
     /// A line is what an editor of the simplest kind makes of the keys.

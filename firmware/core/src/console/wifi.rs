@@ -6,7 +6,7 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
 use super::Console;
-use super::improv::{self, Error, Request, State};
+use super::improv::{self, ImprovCommand, ImprovError, ImprovState};
 use crate::config::Config;
 use crate::context::{NewValue, NotWritten};
 use crate::limits;
@@ -59,27 +59,27 @@ impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>
         };
         let command = request.command();
         let done = match request {
-            Request::Join { name, password } => self.provision(name, password).await,
-            Request::State => {
+            ImprovCommand::Join { name, password } => self.provision(name, password).await,
+            ImprovCommand::State => {
                 let state = self.state();
                 improv::write_state(state, self.screen);
-                if state == State::Provisioned {
+                if state == ImprovState::Provisioned {
                     improv::write_result(command, &[], self.screen);
                 }
                 Ok(())
             }
-            Request::Info => {
+            ImprovCommand::Info => {
                 let name = HUB_NAME.value(&mut *self.hub.store.lock().await, self.hub.config).await;
                 let texts = ["Hearthwave", env!("CARGO_PKG_VERSION"), self.hub.config.target, &name];
                 improv::write_result(command, &texts, self.screen);
                 Ok(())
             }
-            Request::Scan => self.list(command).await,
-            Request::HostName(name) => self.rename(command, &HUB_ID, name).await,
-            Request::Name(name) => self.rename(command, &HUB_NAME, name).await,
-            Request::Network => {
+            ImprovCommand::Scan => self.list(command).await,
+            ImprovCommand::HostName(name) => self.rename(command, &HUB_ID, name).await,
+            ImprovCommand::Name(name) => self.rename(command, &HUB_NAME, name).await,
+            ImprovCommand::Network => {
                 // Bit 0: online; bit 1: has Wi-Fi.
-                let flags = if self.state() == State::Provisioned { "3" } else { "2" };
+                let flags = if self.state() == ImprovState::Provisioned { "3" } else { "2" };
                 improv::write_result(command, &[flags], self.screen);
                 Ok(())
             }
@@ -89,21 +89,21 @@ impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>
         }
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> ImprovState {
         match self.network.status().state {
-            NetworkState::Joined => State::Provisioned,
-            _ => State::Ready,
+            NetworkState::Joined => ImprovState::Provisioned,
+            _ => ImprovState::Ready,
         }
     }
 
     /// One result for each network, and an empty one at the end.
-    async fn list(&mut self, command: u8) -> Result<(), Error> {
+    async fn list(&mut self, command: u8) -> Result<(), ImprovError> {
         let mut write = |point: &AccessPoint<'_>| {
             let signal: String<4> = text::clip(&point.signal);
             let is_locked = if point.is_open { "NO" } else { "YES" };
             improv::write_result(command, &[point.ssid, &signal, is_locked], self.screen);
         };
-        self.network.scan(&mut write).await.map_err(|_| Error::Failed)?;
+        self.network.scan(&mut write).await.map_err(|_| ImprovError::Failed)?;
         self.flush().await;
         improv::write_result(command, &[], self.screen);
         Ok(())
@@ -115,12 +115,13 @@ impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>
         command: u8,
         setting: &'static Setting,
         name: Option<&str>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), ImprovError> {
         if let Some(name) = name {
             let is_host_name = setting.key == HUB_ID.key;
-            let wrong = if is_host_name { Error::BadHostName } else { Error::Invalid };
+            let wrong = if is_host_name { ImprovError::BadHostName } else { ImprovError::Invalid };
             let written = self.hub.write_setting(setting.key, setting, NewValue::Typed(name), &mut []).await;
-            written.map_err(|why| if let NotWritten::Value(_) = why { wrong } else { Error::Failed })?;
+            written
+                .map_err(|why| if let NotWritten::Value(_) = why { wrong } else { ImprovError::Failed })?;
             info!("improv: {} was changed", setting.key);
         }
         let name = setting.value(&mut *self.hub.store.lock().await, self.hub.config).await;
@@ -129,10 +130,12 @@ impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>
     }
 
     /// Joins a network. If that works it is kept, and if not the hub goes back to the one before.
-    async fn provision(&mut self, ssid: &str, password: &str) -> Result<(), Error> {
+    async fn provision(&mut self, ssid: &str, password: &str) -> Result<(), ImprovError> {
         let (name, key) = (WIFI_SSID.check_text(ssid), WIFI_PASSWORD.check_text(password));
-        let (Ok(ssid), Ok(password), false) = (name, key, ssid.is_empty()) else { return Err(Error::Unable) };
-        improv::write_state(State::Provisioning, self.screen);
+        let (Ok(ssid), Ok(password), false) = (name, key, ssid.is_empty()) else {
+            return Err(ImprovError::Unable);
+        };
+        improv::write_state(ImprovState::Provisioning, self.screen);
         self.flush().await;
         let hub = self.hub;
         self.network.join(Some(Credentials { ssid: &ssid, password: &password }));
@@ -140,15 +143,15 @@ impl<W: Write, N: Network, F: MultiwriteNorFlash> Console<'_, W, N, Store<'_, F>
             warn!("improv: the network {} could not be joined", ssid.as_str());
             join_network(self.network, &mut *hub.store.lock().await, hub.config).await;
             improv::write_state(self.state(), self.screen);
-            return Err(Error::Unable);
+            return Err(ImprovError::Unable);
         }
         for (setting, value) in [(&WIFI_SSID, &ssid), (&WIFI_PASSWORD, &password)] {
             let written = hub.write_setting(setting.key, setting, NewValue::Typed(value), &mut []).await;
-            written.map_err(|_| Error::Failed)?;
+            written.map_err(|_| ImprovError::Failed)?;
             self.started.applied(setting, value);
         }
         info!("improv: joined the network {}", ssid.as_str());
-        improv::write_state(State::Provisioned, self.screen);
+        improv::write_state(ImprovState::Provisioned, self.screen);
         improv::write_result(1, &[], self.screen);
         Ok(())
     }

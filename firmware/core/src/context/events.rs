@@ -7,13 +7,13 @@ use embassy_time::{Duration, with_timeout};
 use crate::conversations::ConversationId;
 use crate::json::{Overflow, Writer};
 use crate::limits;
-use crate::mqtt::{Reached, Topic, Topics};
+use crate::mqtt::{BrokerStatus, Topic, Topics};
 use crate::queue::Queue;
 use crate::tool::{self, Name};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum HubEvent {
     /// A tool was executed.
     Tool(tool::Execution),
     /// A turn goes on.
@@ -27,7 +27,7 @@ pub(crate) enum Event {
     },
 }
 
-impl Event {
+impl HubEvent {
     pub(crate) fn topic(&self, topics: &Topics<'_>) -> Topic {
         match self {
             Self::Tool(_) => topics.own("event/tool"),
@@ -59,7 +59,7 @@ impl Event {
 
 /// Events that wait to be published.
 pub(crate) struct Events {
-    queue: Queue<Event, { limits::EVENTS }>,
+    queue: Queue<HubEvent, { limits::EVENTS }>,
     /// The number of turn events in the queue.
     chats: Cell<usize>,
     /// Whether the broker took no event during a whole wait.
@@ -77,7 +77,7 @@ impl Events {
     /// connection, or if the broker takes no events.
     ///
     /// The room is guaranteed until the caller next awaits: it has to [`push`](Self::push) before that.
-    pub(crate) async fn has_room(&self, broker: &Reached, patience: Duration) {
+    pub(crate) async fn has_room(&self, broker: &BrokerStatus, patience: Duration) {
         if broker.is_connected() && !self.is_stuck.get() {
             let is_late = with_timeout(patience, self.queue.has_room()).await.is_err();
             self.is_stuck.set(is_late && patience >= limits::EVENT_WAIT);
@@ -91,21 +91,21 @@ impl Events {
 
     /// Adds an event. If the queue is full, the oldest turn event is dropped. If only tool events are queued, a new tool event
     /// replaces the oldest one, and a new turn event is dropped.
-    pub(crate) fn push(&self, event: Event) {
-        let is_chat = matches!(event, Event::Chat { .. });
+    pub(crate) fn push(&self, event: HubEvent) {
+        let is_chat = matches!(event, HubEvent::Chat { .. });
         if is_chat && self.is_full_of_tools() {
             return self.dropped.set(self.dropped.get().saturating_add(1));
         }
         let chats = self.chats.get() + usize::from(is_chat);
         self.chats.set(chats - usize::from(self.queue.is_full()).min(self.chats.get()));
-        self.queue.push_evicting(event, |event| matches!(event, Event::Chat { .. }));
+        self.queue.push_evicting(event, |event| matches!(event, HubEvent::Chat { .. }));
     }
 
     /// Removes and returns the oldest event.
-    pub(crate) fn pop(&self) -> Option<Event> {
+    pub(crate) fn pop(&self) -> Option<HubEvent> {
         self.is_stuck.set(false);
         let event = self.queue.pop();
-        if let Some(Event::Chat { .. }) = event {
+        if let Some(HubEvent::Chat { .. }) = event {
             self.chats.set(self.chats.get().saturating_sub(1));
         }
         event
@@ -134,18 +134,18 @@ mod tests {
 
     use super::*;
 
-    fn tool() -> Event {
-        Event::Tool(tool::Execution { name: Name::new(), success: true, milliseconds: 0 })
+    fn tool() -> HubEvent {
+        HubEvent::Tool(tool::Execution { name: Name::new(), success: true, milliseconds: 0 })
     }
 
-    fn chat(state: &'static str) -> Event {
-        Event::Chat { conversation: ConversationId::new(), state, tool: None }
+    fn chat(state: &'static str) -> HubEvent {
+        HubEvent::Chat { conversation: ConversationId::new(), state, tool: None }
     }
 
     fn names(events: &Events) -> Vec<&'static str> {
         let name = |event| match event {
-            Event::Tool(_) => "tool",
-            Event::Chat { state, .. } => state,
+            HubEvent::Tool(_) => "tool",
+            HubEvent::Chat { state, .. } => state,
         };
         core::iter::from_fn(|| events.pop().map(name)).collect()
     }

@@ -9,17 +9,17 @@ use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
 use embassy_time::Instant;
 
-pub(crate) use self::events::{Event, Events};
+pub(crate) use self::events::{Events, HubEvent};
 pub(crate) use self::identity::Identity;
 pub(crate) use self::write_setting::{NewValue, NotWritten};
 use crate::approval::Approvals;
-use crate::clock::{Clock, Reading};
+use crate::clock::{Clock, TimeOfDay};
 use crate::config::Config;
 use crate::conversations::Conversations;
 use crate::discovery::Discovery;
 use crate::home::Home;
 use crate::link::Port;
-use crate::mqtt::Reached;
+use crate::mqtt::BrokerStatus;
 use crate::notice::Notices;
 use crate::platform::{NetworkStatus, Platform};
 use crate::questions::Questions;
@@ -28,7 +28,7 @@ use crate::speaker::Speaker;
 use crate::tool::Registry;
 
 /// The memory of a [`HubContext`]. All zeros when new.
-pub(crate) struct Memory {
+pub(crate) struct SharedParts {
     pub(crate) port: Port,
     pub(crate) registry: Registry,
     pub(crate) home: Home,
@@ -42,7 +42,7 @@ pub(crate) struct Memory {
     pub(crate) identity: Identity,
 }
 
-impl Memory {
+impl SharedParts {
     /// Empty memory.
     pub(crate) const fn new() -> Self {
         Self {
@@ -76,14 +76,19 @@ impl Memory {
 /// State that begins anew with each run.
 pub(crate) struct RunState {
     pub(crate) speaker: Speaker,
-    pub(crate) broker: Reached,
+    pub(crate) broker: BrokerStatus,
     pub(crate) clock: Clock,
     pub(crate) restart: Signal<NoopRawMutex, ()>,
 }
 
 impl RunState {
     pub(crate) const fn new() -> Self {
-        Self { speaker: Speaker::new(), broker: Reached::new(), clock: Clock::new(), restart: Signal::new() }
+        Self {
+            speaker: Speaker::new(),
+            broker: BrokerStatus::new(),
+            clock: Clock::new(),
+            restart: Signal::new(),
+        }
     }
 }
 
@@ -107,7 +112,7 @@ pub(crate) struct HubContext<'a, S> {
     /// The link to the controller.
     pub(crate) port: &'a Port,
     /// The state of the connection to the broker.
-    pub(crate) broker: &'a Reached,
+    pub(crate) broker: &'a BrokerStatus,
     /// Questions to models and services, through the broker.
     pub(crate) questions: &'a Questions,
     /// The volume.
@@ -136,7 +141,7 @@ impl<'a, S> HubContext<'a, S> {
     /// The context of one run.
     pub(crate) const fn new(
         config: &'a Config<'a>,
-        memory: &'a Memory,
+        memory: &'a SharedParts,
         state: &'a RunState,
         platform: &'a dyn Platform,
         network: &'a dyn Fn() -> NetworkStatus,
@@ -166,7 +171,7 @@ impl<'a, S> HubContext<'a, S> {
     }
 
     /// The time of day and its source.
-    pub(crate) fn now(&self) -> Option<Reading> {
+    pub(crate) fn now(&self) -> Option<TimeOfDay> {
         self.clock.read(self.platform.wall_clock(), Instant::now())
     }
 }

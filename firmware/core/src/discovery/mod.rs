@@ -12,8 +12,8 @@
 //!
 //! Commands are sent at most once: one that waits at the broker until the hub is back would surprise people.
 
-mod device;
-mod hub;
+mod device_entities;
+mod hub_entities;
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,7 @@ use core::fmt::Write as _;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-pub use self::hub::About;
+pub use self::hub_entities::About;
 use crate::config::{Config, HubId};
 use crate::hash::Fingerprint;
 use crate::home::Device;
@@ -161,14 +161,14 @@ impl Discovery {
             return Ok(0);
         }
         let mut writer = Writer::new(buffer);
-        hub::write(about, &mut writer);
+        hub_entities::write(about, &mut writer);
         writer.finish()
     }
 
     /// Whether the announcement of a device stays as it is: Home Assistant can show nothing of the device as it is described
     /// now. An empty announcement would remove it, with all that people have set for it there.
     pub fn keeps_announcement(&self, device: &Device<'_>) -> bool {
-        self.announces_devices() && !device::has_components(device)
+        self.announces_devices() && !device_entities::has_components(device)
     }
 
     /// Whether devices are announced.
@@ -185,7 +185,7 @@ impl Discovery {
     ) -> Result<usize, Overflow> {
         let Some(device) = device.filter(|_| self.announces_devices()) else { return Ok(0) };
         let mut writer = Writer::new(buffer);
-        device::write(hub, device, &mut writer);
+        device_entities::write(hub, device, &mut writer);
         writer.finish()
     }
 

@@ -8,9 +8,9 @@ use super::kinds::{self, Kind, KindRow};
 use crate::json::{Value, Writer};
 use crate::limits;
 
-/// How a device stands, as far as it can be set.
+/// The state of a device, as far as it can be set.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Stand {
+pub(super) struct DeviceState {
     kind: Kind,
     /// On, or locked.
     is_on: Option<bool>,
@@ -18,12 +18,12 @@ pub(super) struct Stand {
     number: Option<f64>,
     /// Its mode or colour.
     word: String<16>,
-    /// On its way to where it will stand.
+    /// On its way to its target.
     is_moving: bool,
 }
 
-impl Stand {
-    /// How a device of this kind stands, by its state.
+impl DeviceState {
+    /// The state of a device of this kind.
     pub(super) fn of(kind: Kind, state: Value<'_>) -> Self {
         let KindRow { switch, number, word, .. } = kind.row();
         Self {
@@ -74,10 +74,10 @@ impl Stand {
         self.kind.row().is_hidden_when_off && before.is_on == Some(false)
     }
 
-    /// The first thing to do with a device that stands like `now` so that it stands like this. None if nothing is left to do.
-    pub(super) fn restore(&self, now: &Self) -> Option<Step> {
+    /// The first step from the state `now` to this one. `None` if nothing is left to do.
+    pub(super) fn restore(&self, now: &Self) -> Option<UndoStep> {
         let KindRow { switch, number, ends, word, is_hidden_when_off, .. } = *now.kind.row();
-        let plain = |action| Step { action, value: StepValue::None };
+        let plain = |action| UndoStep { action, value: StepValue::None };
         let switch = || {
             let [_, on, off] = switch.filter(|_| self.is_on != now.is_on)?;
             Some(plain(if self.is_on == Some(false) { off } else { on }))
@@ -86,12 +86,12 @@ impl Stand {
             let ((action, _), wanted) = (number?, self.number.filter(|_| self.number != now.number)?);
             Some(match ends {
                 Some([zero, more]) => plain(if wanted > 0.0 { more } else { zero }),
-                None => Step { action, value: StepValue::Number(wanted) },
+                None => UndoStep { action, value: StepValue::Number(wanted) },
             })
         };
         let word = || {
             let action = word.filter(|_| self.word != now.word)?;
-            Some(Step { action, value: StepValue::Word(self.word.clone()) })
+            Some(UndoStep { action, value: StepValue::Word(self.word.clone()) })
         };
         if now.hides_values_of(self) {
             // First the colour, which may switch the lamp on.
@@ -103,8 +103,8 @@ impl Stand {
         }
     }
 
-    /// How a device that stands so stands after a step on its way to `target`.
-    pub(super) fn follow(&mut self, step: &Step, target: &Self) {
+    /// The state after a step on the way to `target`.
+    pub(super) fn follow(&mut self, step: &UndoStep, target: &Self) {
         match step.value {
             StepValue::None => *self = Self { kind: self.kind, ..target.clone() },
             StepValue::Number(_) => (self.number, self.is_on) = (target.number, target.is_on),
@@ -121,7 +121,7 @@ impl Stand {
 
 /// An action of a device.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Step {
+pub(crate) struct UndoStep {
     pub(crate) action: &'static str,
     pub(crate) value: StepValue,
 }
@@ -147,14 +147,14 @@ impl StepValue {
 
 /// A call that changes something, from before it is sent.
 #[derive(Clone, Debug)]
-pub(super) struct Change {
+pub(super) struct DeviceChange {
     /// By which its call finds it again.
     number: u32,
     /// The device. Empty if the hub cannot follow the call's effect: the call is for several devices, for none, or for
     /// a device that is not kept or whose state is unknown.
     pub(super) device: DeviceId,
-    pub(super) before: Stand,
-    pub(super) after: Stand,
+    pub(super) before: DeviceState,
+    pub(super) after: DeviceState,
     /// When its call ended; none while it runs.
     ended: Option<Instant>,
     /// Its call ended with an error.
@@ -167,7 +167,7 @@ pub(super) struct Change {
     is_told: bool,
 }
 
-impl Change {
+impl DeviceChange {
     pub(super) const fn id(&self) -> ChangeId {
         ChangeId(self.number)
     }
@@ -198,7 +198,7 @@ impl Change {
         self.ended.is_none()
     }
 
-    /// Whether its call is over and nothing came of it, nor will.
+    /// Whether its call is over without an effect.
     pub(super) fn is_void(&self, now: Instant) -> bool {
         !self.is_running() && !self.has_effect() && !self.is_untraceable() && !self.is_recent(now)
     }
@@ -216,7 +216,7 @@ pub struct ChangeId(u32);
 
 /// The last changes, the oldest first. All zeros when new.
 pub(super) struct Changes {
-    kept: heapless::Vec<Change, { limits::CHANGES }>,
+    kept: heapless::Vec<DeviceChange, { limits::CHANGES }>,
     count: u32,
 }
 
@@ -231,18 +231,18 @@ impl Changes {
 
     /// Records a call that may change this device; an empty id stands for anything else. If there is no room, evicts a
     /// change that `undo` does not need, or else the oldest one.
-    pub(super) fn begin(&mut self, device: DeviceId, stand: Stand, now: Instant) -> ChangeId {
+    pub(super) fn begin(&mut self, device: DeviceId, state: DeviceState, now: Instant) -> ChangeId {
         if self.kept.is_full() {
-            let is_spent = |change: &Change| change.is_void(now) || change.is_passed_over(now);
+            let is_spent = |change: &DeviceChange| change.is_void(now) || change.is_passed_over(now);
             let spent = self.kept.iter().position(is_spent);
             self.kept.remove(spent.unwrap_or_default());
         }
         self.count = self.count.wrapping_add(1);
-        let change = Change {
+        let change = DeviceChange {
             number: self.count,
             device,
-            before: stand.clone(),
-            after: stand,
+            before: state.clone(),
+            after: state,
             ended: None,
             has_failed: false,
             is_pending: false,
@@ -271,16 +271,16 @@ impl Changes {
         }
     }
 
-    /// A device stands otherwise than before. That is what a call did which is running or has just ended; what comes later
-    /// is somebody else's doing.
-    pub(super) fn seen(&mut self, device: &str, stand: &Stand, now: Instant) {
+    /// The state of a device has changed. A call that is running or has just ended did it; a later change is somebody
+    /// else's.
+    pub(super) fn seen(&mut self, device: &str, state: &DeviceState, now: Instant) {
         let Some(change) = self.kept.iter_mut().rev().find(|change| change.device == device) else { return };
         // A light that is dimmed slowly, or a shutter, tells several times where it is.
-        let is_on_its_way = (stand.is_on, &stand.word) == (change.after.is_on, &change.after.word);
+        let is_on_its_way = (state.is_on, &state.word) == (change.after.is_on, &change.after.word);
         let is_its = change.ended.is_none()
             || change.after.is_moving
             || change.is_recent(now) && (!change.has_effect() || is_on_its_way);
-        if !stand.is_known() {
+        if !state.is_known() {
             // The effect becomes visible when the device can be read again.
             change.is_unread |= is_its;
             return;
@@ -289,7 +289,7 @@ impl Changes {
             (change.is_unread, change.ended) = (false, change.ended.map(|_| now));
         }
         if is_its {
-            change.after = stand.clone();
+            change.after = state.clone();
         }
     }
 
@@ -313,7 +313,7 @@ impl Changes {
 
     /// The last change. Skips calls without a visible effect if they have failed and are over, or if a person has been
     /// told of them.
-    pub(super) fn last(&self, now: Instant) -> Option<&Change> {
+    pub(super) fn last(&self, now: Instant) -> Option<&DeviceChange> {
         self.kept.iter().rev().find(|change| !change.is_passed_over(now))
     }
 
@@ -325,7 +325,7 @@ impl Changes {
 
     /// The last change of this device.
     pub(super) fn last_of(&self, device: &str) -> Option<ChangeId> {
-        self.kept.iter().rev().find(|change| change.device == device).map(Change::id)
+        self.kept.iter().rev().find(|change| change.device == device).map(DeviceChange::id)
     }
 
     /// Merges the last change of the device with this earlier change of the same device.
@@ -338,7 +338,7 @@ impl Changes {
         }
     }
 
-    pub(super) fn find(&self, id: ChangeId) -> Option<&Change> {
+    pub(super) fn find(&self, id: ChangeId) -> Option<&DeviceChange> {
         self.kept.iter().find(|change| change.number == id.0)
     }
 
@@ -356,15 +356,15 @@ impl Changes {
 mod tests {
     use embassy_time::{Duration, Instant};
 
-    use super::{Changes, Kind, Stand};
+    use super::{Changes, DeviceState, Kind};
     use crate::home::DeviceId;
     use crate::json::Value;
     use crate::limits;
 
     #[test]
     fn a_change_stays_open_while_its_device_sleeps_and_settles_when_it_has_woken() {
-        let stand = |state: &str| Stand::of(Kind::Climate, Value::parse(state.as_bytes()).unwrap());
-        let (cold, warm) = (stand(r#"{"setpoint":17}"#), stand(r#"{"setpoint":21}"#));
+        let state_of = |state: &str| DeviceState::of(Kind::Climate, Value::parse(state.as_bytes()).unwrap());
+        let (cold, warm) = (state_of(r#"{"setpoint":17}"#), state_of(r#"{"setpoint":21}"#));
         let at = |seconds| Instant::MIN + Duration::from_secs(seconds);
         let day = 86_400;
         for is_slept_on in [true, false] {

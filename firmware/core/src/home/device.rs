@@ -6,7 +6,7 @@ use hub_contract::DEVICE_URI;
 
 use super::ability::Abilities;
 use super::kinds::{self, Kind};
-use super::reading::UnusualUnits;
+use super::measurement::UnusualUnits;
 use super::resolve::{Address, Addressing};
 use super::table::PARTS;
 use crate::hash::Fingerprint;
@@ -46,7 +46,7 @@ pub struct Device<'a> {
     pub kind: Kind,
     /// The controller's word for its kind, if the hub does not know that.
     pub(super) kind_word: &'a str,
-    /// How it stands: a JSON object.
+    /// Its state: a JSON object.
     pub(super) state: &'a str,
     /// What can be done with it, if that is [guarded](Kind::is_guarded): a JSON object, or empty.
     pub(crate) actions: &'a str,
@@ -63,7 +63,7 @@ pub struct Device<'a> {
 }
 
 impl<'a> Device<'a> {
-    /// How it stands: an object.
+    /// Its state: an object.
     pub fn state(&self) -> Value<'a> {
         object(self.state)
     }
@@ -127,7 +127,7 @@ impl<'a> Device<'a> {
         readings_in(self.state())
     }
 
-    /// A hash of what others have to be told again if it changes: everything but how the device stands.
+    /// A hash of what others have to be told again if it changes: everything but the state of the device.
     pub(super) fn fingerprint(&self) -> u64 {
         let mut hash = Fingerprint::new();
         for text in [self.name, self.room, self.units, self.kind_word] {
@@ -169,7 +169,7 @@ fn readings_in<'a>(state: Value<'a>) -> impl Iterator<Item = Text<'a>> + use<'a>
     numbers.map(|(name, _)| name).filter(move |name| !name.plain().is_some_and(is_set))
 }
 
-/// Its name and how it stands, as a sentence without an end.
+/// Its name and state, as a sentence without a full stop.
 impl Display for Device<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.is_available {

@@ -23,7 +23,7 @@ use crate::tool::Answer;
 type Cursor = String<{ limits::LINK_CURSOR }>;
 
 /// Nothing can go wrong with what the hub writes here.
-type Asked<T> = Result<T, CallError<Infallible>>;
+type ReadResult<T> = Result<T, CallError<Infallible>>;
 
 /// Follows the devices for ever. It asks one thing at a time, so that calls wait for one answer at most.
 pub async fn follow(port: &Port, home: &Home, notices: &Notices) -> ! {
@@ -59,7 +59,7 @@ pub(super) enum Outcome {
     Unasked,
 }
 
-/// Receives the list of resources, page by page. Each arrives by [`Home::hears`].
+/// Receives the list of resources, page by page. Each arrives by [`Home::on_resource_event`].
 pub(super) async fn receive(port: &Port, home: &Home) -> Outcome {
     /// What became of a page.
     enum Page {
@@ -93,7 +93,7 @@ pub(super) async fn receive(port: &Port, home: &Home) -> Outcome {
                 Page::Refused(message.map(|words| words.excerpt()).unwrap_or_default())
             }
         };
-        let asked: Asked<Page> = port.call(Method::ListResources, compose, read).await;
+        let asked: ReadResult<Page> = port.call(Method::ListResources, compose, read).await;
         match asked {
             Ok(_) if !home.is_followed() => return Outcome::Unasked,
             Ok(Page::Next(next)) => cursor = Some(next),
@@ -347,7 +347,7 @@ fn set(home: &Home, id: &DeviceId, flag: Flags, value: bool) {
 }
 
 /// Logs that something was not asked, or not answered.
-fn note<T>(what: &str, asked: Asked<T>) -> bool {
+fn note<T>(what: &str, asked: ReadResult<T>) -> bool {
     if asked.is_err() {
         debug!("home: the controller did not tell about {}", what);
     }

@@ -1,5 +1,5 @@
 //! Every kind of device, one row each. To add one, add a row; `docs/topics.md` has the same table, which a test compares. What
-//! Home Assistant shows of each kind is in `discovery/device.rs`.
+//! Home Assistant shows of each kind is in `discovery/device_entities.rs`.
 
 use core::fmt::{self, Formatter};
 

@@ -16,9 +16,9 @@ mod changes;
 mod device;
 mod follow;
 mod kinds;
+mod measurement;
 mod names;
 mod publish;
-mod reading;
 mod resolve;
 mod search;
 mod table;
@@ -37,15 +37,15 @@ use embassy_time::{Duration, Instant, Timer};
 pub use self::ability::{Abilities, Mode, Tenths};
 pub(crate) use self::action::DeclaredAction;
 pub use self::changes::ChangeId;
-pub(crate) use self::changes::Step;
-use self::changes::{Changes, Stand};
+pub(crate) use self::changes::UndoStep;
+use self::changes::{Changes, DeviceState};
 pub use self::device::{Description, Device, DeviceId};
 pub(crate) use self::follow::{Unread, read_actions};
 pub use self::follow::{follow, read_back};
 pub use self::kinds::{Kind, KindRow, Notable, Risk};
+pub use self::measurement::Measurement;
 use self::names::{Match, Spoken};
 pub(crate) use self::publish::{Leftover, Remains};
-pub use self::reading::Reading;
 use self::resolve::{SpokenName, Target};
 use self::search::{Inspection, Search};
 pub(crate) use self::search::{NotAddressed, Unkept, address_unkept, find_unkept, is_address_unique};
@@ -292,7 +292,7 @@ impl Home {
         }
     }
 
-    /// How many devices are known, and how many there are besides.
+    /// The number of known devices, and of those that do not fit.
     pub fn count(&self) -> (usize, usize) {
         let known = self.look(|table| table.devices().count()).unwrap_or_default();
         (known, usize::from(self.left_out()))
@@ -366,7 +366,7 @@ impl Home {
     }
 
     /// The link has news of the controller's resources.
-    pub fn hears(&self, news: ResourceNews<'_>) {
+    pub fn on_resource_event(&self, news: ResourceNews<'_>) {
         match news {
             ResourceNews::Opened(offer) => {
                 self.offer.set(offer);
@@ -491,7 +491,7 @@ impl Home {
             if self.knowledge.get() != Knowledge::Complete {
                 let name = resource.get("name").and_then(|name| name.as_text());
                 let name = name.map(|name| name.excerpt::<{ limits::QUOTE }>()).unwrap_or_default();
-                warn!("home: there is no room for {} ({})", name.as_str(), id.as_str());
+                warn!("home: {} ({}) does not fit and is not kept", name.as_str(), id.as_str());
             }
             self.leave_out(resolve::hash(id.chars()));
         }
@@ -673,14 +673,14 @@ impl Home {
 
     /// The device is as the controller describes it.
     fn describe(&self, id: &str, description: &Description<'_>, now: Instant) {
-        let stand = Stand::of(description.kind, description.state);
+        let after = DeviceState::of(description.kind, description.state);
         let was_pending = self.changes.try_borrow().is_ok_and(|changes| changes.is_pending(id));
         let described = self.change(|table| {
             let mut place = table.place(id)?;
             let before = table.get(place);
             let fingerprint = before.map(|device| device.fingerprint());
             let is_pressed = before.is_some_and(|device| is_pressed(|| device.state(), description.state));
-            let before = before.map(|device| Stand::of(device.kind, device.state()));
+            let before = before.map(|device| DeviceState::of(device.kind, device.state()));
             let was_known = table.has(place, Flags::KNOWN);
             let mut described = table.describe(place, description);
             while described == Err(Full)
@@ -704,7 +704,7 @@ impl Home {
             }
             // A controller that was restarted together with the network does not know what it has promised.
             let is_forgotten =
-                was_pending && !description.is_pending && !was_known && before.as_ref() == Some(&stand);
+                was_pending && !description.is_pending && !was_known && before.as_ref() == Some(&after);
             if (description.is_lost || is_forgotten) && !table.has(place, Flags::LOST) {
                 table.set(place, Flags::LOSS_UNTOLD, true);
                 self.wake.signal(());
@@ -720,12 +720,12 @@ impl Home {
             changes.set_pending(id, description.is_pending, now);
         }
         match described.flatten() {
-            Some((true, before)) if before.as_ref() != Some(&stand) => {
+            Some((true, before)) if before.as_ref() != Some(&after) => {
                 if let Ok(mut changes) = self.changes.try_borrow_mut() {
-                    changes.seen(id, &stand, now);
+                    changes.seen(id, &after, now);
                 }
             }
-            Some((false, _)) => warn!("home: there is no room for {} ({})", description.name(), id),
+            Some((false, _)) => warn!("home: {} ({}) does not fit and is not kept", description.name(), id),
             _ => {}
         }
         self.changed.signal(());
@@ -957,11 +957,12 @@ impl Home {
 
     /// Records a call that changes this device; an empty id stands for anything else.
     pub(crate) fn change_begins(&self, device: &DeviceId) -> Option<ChangeId> {
-        let stand = self.with(device, |device| Stand::of(device.kind, device.state())).unwrap_or_default();
+        let state =
+            self.with(device, |device| DeviceState::of(device.kind, device.state())).unwrap_or_default();
         // A device can be set back only to a known state.
-        let device = if stand.is_known() { device.clone() } else { DeviceId::new() };
+        let device = if state.is_known() { device.clone() } else { DeviceId::new() };
         let mut changes = self.changes.try_borrow_mut().ok()?;
-        Some(changes.begin(device, stand, Instant::now()))
+        Some(changes.begin(device, state, Instant::now()))
     }
 
     /// It has ended with an error of the controller's, and may have done something all the same.
@@ -991,7 +992,7 @@ impl Home {
     }
 
     /// The last change, its device, and the steps that take it back.
-    pub(crate) fn undo_steps(&self) -> Result<(ChangeId, DeviceId, heapless::Vec<Step, 3>), NotUndone> {
+    pub(crate) fn undo_steps(&self) -> Result<(ChangeId, DeviceId, heapless::Vec<UndoStep, 3>), NotUndone> {
         let changes = self.changes.try_borrow().map_err(|_| NotUndone::Nothing)?;
         let now = Instant::now();
         let change = changes.last(now).ok_or(NotUndone::Nothing)?;
@@ -1006,7 +1007,7 @@ impl Home {
         }
         let now = self.with(&change.device, |device| {
             let can_color = device.can("color");
-            device.is_available.then(|| (can_color, Stand::of(device.kind, device.state())))
+            device.is_available.then(|| (can_color, DeviceState::of(device.kind, device.state())))
         });
         let now = now.flatten().filter(|(_, now)| now.is_known());
         if !change.has_effect() && (now.is_some() || !change.is_unread()) {
@@ -1045,7 +1046,7 @@ impl Home {
     pub(crate) fn has_changed_since(&self, id: ChangeId) -> bool {
         let change = self.changes.try_borrow().ok().and_then(|changes| changes.find(id).cloned());
         let Some(change) = change else { return true };
-        let now = self.with(&change.device, |device| Stand::of(device.kind, device.state()));
+        let now = self.with(&change.device, |device| DeviceState::of(device.kind, device.state()));
         now.is_none_or(|now| !now.is_like(&change.after))
     }
 
@@ -1054,7 +1055,7 @@ impl Home {
         let change = self.changes.try_borrow().ok().and_then(|changes| changes.find(id).cloned());
         let Some(change) = change else { return false };
         let is_restored =
-            |device: &Device<'_>| change.before.is_restored(&Stand::of(device.kind, device.state()));
+            |device: &Device<'_>| change.before.is_restored(&DeviceState::of(device.kind, device.state()));
         self.with(&change.device, is_restored) == Some(true)
     }
 

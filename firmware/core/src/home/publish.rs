@@ -122,7 +122,7 @@ impl Home {
         self.is_current.get()
     }
 
-    /// Takes the id of a device of which the broker has to be told. [`published`](Self::published) or
+    /// Takes the id of a device whose state has to be published. [`published`](Self::published) or
     /// [`unpublished`](Self::unpublished) follows.
     pub(crate) fn take_due(&self) -> Option<DeviceId> {
         self.change(|table| {
@@ -138,7 +138,7 @@ impl Home {
         self.mark(id, Flags::DUE);
     }
 
-    /// Home Assistant has to be told of all devices again.
+    /// All devices have to be announced to Home Assistant again.
     pub(crate) fn announce_all(&self) {
         self.change(|table| {
             for place in 0..table.len() {
@@ -150,7 +150,7 @@ impl Home {
         self.changed.signal(());
     }
 
-    /// Takes the id of a device of which Home Assistant has to be told.
+    /// Takes the id of a device that has to be announced to Home Assistant.
     pub(crate) fn take_unannounced(&self) -> Option<DeviceId> {
         self.take(Flags::UNANNOUNCED)
     }

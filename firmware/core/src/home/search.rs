@@ -27,13 +27,13 @@ pub(super) enum Search {
     /// in whatever order the controller lists them.
     Collect { from: u32, ids: Vec<DeviceId, { limits::INSPECTED }> },
     /// Those that have no room are named.
-    Name(Names),
+    Name(UnkeptNames),
     /// One of this name is looked for.
     Find { spoken: String<{ limits::DEVICE_NAME }>, found: Option<DeviceId>, is_ambiguous: bool },
 }
 
 /// The devices that have no room, for people.
-pub(super) struct Names {
+pub(super) struct UnkeptNames {
     text: String<{ limits::UNKEPT_NAMES }>,
     /// How many there are.
     count: u16,
@@ -43,7 +43,7 @@ pub(super) struct Names {
     hash: u32,
 }
 
-impl Names {
+impl UnkeptNames {
     const NEW: Self = Self { text: String::new(), count: 0, fitting: 0, hash: 0 };
 
     fn add(&mut self, name: &str, hash: u32) {
@@ -267,13 +267,14 @@ impl Home {
 
     /// The next list is searched for the names of all devices that have no room.
     pub(super) fn name_unkept(&self) {
-        self.search.replace(Search::Name(Names::NEW));
+        self.search.replace(Search::Name(UnkeptNames::NEW));
     }
 
     /// Tells people which devices have no room, unless they know.
     pub(super) fn report_unkept(&self, notices: &Notices) {
         self.names_are_due.set(false);
-        let Search::Name(Names { text, count, fitting, hash }) = self.search.replace(Search::None) else {
+        let Search::Name(UnkeptNames { text, count, fitting, hash }) = self.search.replace(Search::None)
+        else {
             return;
         };
         if count == 0 || self.named.replace(hash) == hash {

@@ -14,7 +14,7 @@ use crate::text::{Fill, Measure};
 
 /// The texts of a device, in the order in which they are kept.
 #[derive(Clone, Copy)]
-enum Part {
+enum TextPart {
     Id,
     Name,
     Room,
@@ -165,7 +165,7 @@ impl Table {
 
     /// The place of the device with this id, one that has left included.
     pub(super) fn place(&self, id: &str) -> Option<usize> {
-        self.entries.iter().position(|entry| self.bytes(entry, Part::Id) == id.as_bytes())
+        self.entries.iter().position(|entry| self.bytes(entry, TextPart::Id) == id.as_bytes())
     }
 
     /// The next listed device after this place that may have changed since it was last read, going round.
@@ -206,7 +206,7 @@ impl Table {
         unread.for_each(|entry| entry.flags |= Flags::STALE.0);
     }
 
-    /// The first device of which the broker has to be told how it is. One that has left leaves Home Assistant first, which
+    /// The first device whose state has to be published. One that has left leaves Home Assistant first, which
     /// would miss its state.
     pub(super) fn first_due(&self) -> Option<usize> {
         let not_yet = Flags::GONE.0 | Flags::UNANNOUNCED.0;
@@ -271,13 +271,13 @@ impl Table {
     pub(super) fn describe(&mut self, place: usize, description: &Description<'_>) -> Result<bool, Full> {
         let Some(old) = self.entries.get(place).copied() else { return Err(Full) };
         let abilities = Abilities::read(description.kind, description.actions);
-        let id: super::DeviceId = self.text(&old, Part::Id).try_into().map_err(|_| Full)?;
+        let id: super::DeviceId = self.text(&old, TextPart::Id).try_into().map_err(|_| Full)?;
         let learn = |tool, argument, taken| self.learn_tool(tool, argument, taken);
         let addressing = resolve::read_addressing(description.actions, description.name, &id, learn);
         let mut outcome = Ok(false);
         description.texts(&id, &mut |texts| outcome = self.replace(place, &old, texts));
         if let (Err(Full), Some(entry)) = (outcome, self.entries.get_mut(place)) {
-            // What it is counts even if how it stands is not known.
+            // Its kind counts even if its state is not known.
             entry.kind = description.kind;
             entry.addressing = addressing;
         }
@@ -353,7 +353,8 @@ impl Table {
     /// Whether there is a device whose name has never been read.
     pub(super) fn has_nameless(&self) -> bool {
         // Until then it is called by its id.
-        let is_nameless = |entry: &Entry| self.bytes(entry, Part::Name) == self.bytes(entry, Part::Id);
+        let is_nameless =
+            |entry: &Entry| self.bytes(entry, TextPart::Name) == self.bytes(entry, TextPart::Id);
         let is_unread = |entry: &&Entry| entry.flags & (Flags::KNOWN.0 | Flags::GONE.0) == 0;
         self.entries.iter().filter(is_unread).any(is_nameless)
     }
@@ -379,8 +380,8 @@ impl Table {
     pub(super) fn is_address_of(&self, text: &str, place: usize) -> bool {
         self.entries.get(place).is_some_and(|entry| match entry.addressing.address {
             Address::Opaque => false,
-            Address::Name => self.bytes(entry, Part::Name) == text.as_bytes(),
-            Address::Id | Address::Number => self.bytes(entry, Part::Id) == text.as_bytes(),
+            Address::Name => self.bytes(entry, TextPart::Name) == text.as_bytes(),
+            Address::Id | Address::Number => self.bytes(entry, TextPart::Id) == text.as_bytes(),
         })
     }
 
@@ -389,8 +390,8 @@ impl Table {
         let text = spoken.text().as_bytes();
         self.entries.get(place).is_some_and(|entry| {
             entry.keys.may_be(spoken)
-                || self.bytes(entry, Part::Id) == text
-                || self.bytes(entry, Part::Name) == text
+                || self.bytes(entry, TextPart::Id) == text
+                || self.bytes(entry, TextPart::Name) == text
                 || text.ends_with(b")") && spoken.is_marked(&self.device(entry))
         })
     }
@@ -399,11 +400,11 @@ impl Table {
     /// comparing the names.
     pub(super) fn may_name_guarded(&self, place: usize) -> bool {
         let Some(entry) = self.entries.get(place) else { return false };
-        let name = self.bytes(entry, Part::Name);
+        let name = self.bytes(entry, TextPart::Name);
         let is_called_so = |other: &Entry| {
             other.keys.may_be_name(entry.keys)
-                || self.bytes(other, Part::Id) == name
-                || self.bytes(other, Part::Name) == name
+                || self.bytes(other, TextPart::Id) == name
+                || self.bytes(other, TextPart::Name) == name
         };
         // It may end in an id.
         name.ends_with(b")")
@@ -434,8 +435,15 @@ impl Table {
     }
 
     fn replace(&mut self, place: usize, old: &Entry, texts: [&dyn Display; PARTS]) -> Result<bool, Full> {
-        let parts =
-            [Part::Id, Part::Name, Part::Room, Part::KindWord, Part::State, Part::Actions, Part::Units];
+        let parts = [
+            TextPart::Id,
+            TextPart::Name,
+            TextPart::Room,
+            TextPart::KindWord,
+            TextPart::State,
+            TextPart::Actions,
+            TextPart::Units,
+        ];
         if parts.iter().zip(texts).all(|(part, text)| is_text(self.text(old, *part), text)) {
             return Ok(false);
         }
@@ -479,26 +487,26 @@ impl Table {
     fn device(&self, entry: &Entry) -> Device<'_> {
         let is_known = entry.flags & Flags::KNOWN.0 != 0;
         Device {
-            id: self.text(entry, Part::Id),
-            name: self.text(entry, Part::Name),
-            room: self.text(entry, Part::Room),
+            id: self.text(entry, TextPart::Id),
+            name: self.text(entry, TextPart::Name),
+            room: self.text(entry, TextPart::Room),
             kind: entry.kind,
-            kind_word: self.text(entry, Part::KindWord),
-            state: self.text(entry, Part::State),
-            actions: self.text(entry, Part::Actions),
+            kind_word: self.text(entry, TextPart::KindWord),
+            state: self.text(entry, TextPart::State),
+            actions: self.text(entry, TextPart::Actions),
             abilities: entry.abilities,
-            units: self.text(entry, Part::Units),
+            units: self.text(entry, TextPart::Units),
             addressing: entry.addressing,
             is_available: is_known && entry.flags & Flags::AVAILABLE.0 != 0,
             battery: entry.battery.checked_sub(1),
         }
     }
 
-    fn text(&self, entry: &Entry, part: Part) -> &str {
+    fn text(&self, entry: &Entry, part: TextPart) -> &str {
         core::str::from_utf8(self.bytes(entry, part)).unwrap_or_default()
     }
 
-    fn bytes(&self, entry: &Entry, part: Part) -> &[u8] {
+    fn bytes(&self, entry: &Entry, part: TextPart) -> &[u8] {
         let mut start = usize::from(entry.start);
         for (index, length) in entry.lengths.iter().enumerate() {
             let end = start + usize::from(*length);

@@ -20,7 +20,7 @@ fn answer(device: &Json) -> String {
 /// A home with these devices, which are known.
 pub(crate) fn home_with(devices: &[Json]) -> std::boxed::Box<Home> {
     let home = std::boxed::Box::new(Home::new());
-    home.hears(ResourceNews::Opened(Offer::Subscriptions));
+    home.on_resource_event(ResourceNews::Opened(Offer::Subscriptions));
     list(&home, &devices.iter().map(|device| device["id"].as_str().unwrap()).collect::<std::vec::Vec<_>>());
     for device in devices {
         let answer = answer(device);
@@ -40,7 +40,7 @@ pub(crate) fn list(home: &Home, ids: &[&str]) {
     home.list_begins();
     for id in ids {
         let listed = json!({ "uri": format!("home://devices/{id}"), "name": id }).to_string();
-        home.hears(ResourceNews::Listed(Value::parse(listed.as_bytes()).unwrap()));
+        home.on_resource_event(ResourceNews::Listed(Value::parse(listed.as_bytes()).unwrap()));
     }
     home.list_ends(Instant::MIN);
 }
@@ -85,7 +85,7 @@ fn a_press_is_told_once_and_only_if_it_was_seen() {
     assert_eq!(press, json!({ "event_type": "double", "button": 2 }));
     // The controller starts anew.
     assert!(!is_told(0) && is_told(1));
-    home.hears(ResourceNews::Closed);
+    home.on_resource_event(ResourceNews::Closed);
     assert!(!is_told(5), "nobody knows when");
 }
 
@@ -327,7 +327,7 @@ fn what_is_no_description_changes_nothing() {
         "home://devices/\u{0}",
     ] {
         let text = json!({ "uri": uri }).to_string();
-        home.hears(ResourceNews::Listed(Value::parse(text.as_bytes()).unwrap()));
+        home.on_resource_event(ResourceNews::Listed(Value::parse(text.as_bytes()).unwrap()));
         assert_eq!(home.count().0, 1, "{uri}");
     }
 }

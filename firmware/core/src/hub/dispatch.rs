@@ -6,9 +6,9 @@ use core::pin::{Pin, pin};
 use embassy_time::Duration;
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use super::{content, device, health, settings, time, turn};
+use super::{config_requests, device_requests, document_requests, self_report, time, turn};
 use crate::chat::prompts;
-use crate::context::{Event, HubContext};
+use crate::context::{HubContext, HubEvent};
 use crate::conversations::ConversationId;
 use crate::json::{Kind, Overflow, Value, Writer};
 use crate::limits;
@@ -34,7 +34,7 @@ pub(super) async fn answer<F: MultiwriteNorFlash>(job: &mut Job, hub: &HubContex
     };
     // Behind pointers, for stack frames of their own.
     let written = if matches!(asked, Request::Chat | Request::Transcript) {
-        let mut caller = turn::Caller::new(request, transaction);
+        let mut caller = turn::TurnRequest::new(request, transaction);
         let is_heard = asked == Request::Transcript;
         let written = {
             let saying: Pin<&mut dyn Future<Output = _>> =
@@ -45,7 +45,8 @@ pub(super) async fn answer<F: MultiwriteNorFlash>(job: &mut Job, hub: &HubContex
         is_on_speech = caller.is_speech && !(caller.is_addressed && has_response_topic);
         written
     } else {
-        let doing: Pin<&mut dyn Future<Output = _>> = pin!(plain(asked, request, transaction, hub, reply));
+        let doing: Pin<&mut dyn Future<Output = _>> =
+            pin!(handle_request(asked, request, transaction, hub, reply));
         doing.await
     };
     let is_refused = written.is_err();
@@ -66,7 +67,7 @@ fn finish(job: &mut Job, written: Result<usize, Overflow>) {
 }
 
 /// Answers everything but conversations. Returns the length of the reply.
-async fn plain<F: MultiwriteNorFlash>(
+async fn handle_request<F: MultiwriteNorFlash>(
     asked: Request,
     request: Value<'_>,
     transaction: Option<Value<'_>>,
@@ -76,17 +77,18 @@ async fn plain<F: MultiwriteNorFlash>(
     let store = hub.store;
     if asked == Request::DeviceSet {
         // Behind a pointer, for a stack frame of its own.
-        let setting: Pin<&mut dyn Future<Output = _>> = pin!(device::set(request, transaction, hub, reply));
+        let setting: Pin<&mut dyn Future<Output = _>> =
+            pin!(device_requests::set(request, transaction, hub, reply));
         return setting.await;
     }
     // What changes something is done first, with the reply's buffer as scratch.
     let mut needs_restart = false;
     match asked {
-        Request::ContentPut => content::put(request, store, reply).await?,
-        Request::ContentDelete => content::delete(request, store).await?,
+        Request::ContentPut => document_requests::put(request, store, reply).await?,
+        Request::ContentDelete => document_requests::delete(request, store).await?,
         Request::ConfigSet => {
             // Behind a pointer, for a stack frame of its own.
-            let setting: Pin<&mut dyn Future<Output = _>> = pin!(settings::set(request, hub, reply));
+            let setting: Pin<&mut dyn Future<Output = _>> = pin!(config_requests::set(request, hub, reply));
             needs_restart = setting.await?.needs_restart;
         }
         Request::ConfigGet => hub.speaker.keep_now(store).await,
@@ -107,12 +109,12 @@ async fn plain<F: MultiwriteNorFlash>(
         Request::ToolList => tool_list(request, hub.registry, &mut writer)?,
         Request::Health => {
             let after: Option<Name> = request::text(request, "after")?;
-            health::write(hub, after.as_deref(), &mut writer);
+            self_report::write_health(hub, after.as_deref(), &mut writer);
         }
         Request::PromptList => prompt_list(&mut writer),
-        Request::ContentList => content::list(request, store, &mut writer).await?,
-        Request::ConfigGet => settings::get(request, hub.config, store, &mut writer).await?,
-        Request::ConfigList => settings::list(request, hub.config, &mut writer)?,
+        Request::ContentList => document_requests::list(request, store, &mut writer).await?,
+        Request::ConfigGet => config_requests::get(request, hub.config, store, &mut writer).await?,
+        Request::ConfigList => config_requests::list(request, hub.config, &mut writer)?,
         Request::ConfigSet if needs_restart => writer.field("restart_required", true),
         Request::Cancel => {
             let id: ConversationId =
@@ -120,7 +122,7 @@ async fn plain<F: MultiwriteNorFlash>(
             writer.field("cancelled", hub.conversations.cancel(&id));
         }
         Request::TimeSet => drop(write_now(hub, &mut writer).await),
-        Request::DeviceList => device::list(request, hub.home, &mut writer)?,
+        Request::DeviceList => device_requests::list(request, hub.home, &mut writer)?,
         // Answered elsewhere: a decision by the intake, the others above.
         Request::Approve | Request::Chat | Request::Transcript | Request::DeviceSet => {}
         Request::ContentPut | Request::ContentDelete | Request::ConfigSet | Request::Speak => {}
@@ -150,7 +152,7 @@ async fn tool_call<F: MultiwriteNorFlash>(
     let call = &ToolCall { hub, caller: Caller::Person, decision_time: &decision_time };
     let event = call.execute(&name, arguments, reply).await;
     hub.events.has_room(hub.broker, limits::EVENT_WAIT).await;
-    hub.events.push(Event::Tool(event));
+    hub.events.push(HubEvent::Tool(event));
     Ok(())
 }
 

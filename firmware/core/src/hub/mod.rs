@@ -3,19 +3,17 @@
 //! ```text
 //!   session ──► request::Intake ──► slots ──► dispatch ──┬──► tools::execute
 //!      │                                                 ├──► turn ──► questions
-//!      └──► outbox ◄── replies, questions,               ├──► settings
-//!                      events, notices, states           └──► content
+//!      └──► outbox ◄── replies, questions,               ├──► config_requests
+//!                      events, notices, states           └──► document_requests
 //! ```
 
-mod content;
-mod device;
+mod config_requests;
+mod device_requests;
 mod dispatch;
-mod health;
-mod info;
+mod document_requests;
 mod outbox;
-mod safe;
+mod self_report;
 mod session;
-mod settings;
 mod start;
 mod time;
 mod turn;
@@ -30,7 +28,6 @@ use embassy_time::Timer;
 use embedded_io_async::{Read, Write};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-pub use self::info::LIMITS;
 use crate::config::{BAUD_PLACE, Config};
 use crate::console;
 use crate::context::{self, HubContext, RunState};
@@ -39,32 +36,35 @@ use crate::limits;
 use crate::link::{self, LinkContext, ResourceNews};
 use crate::log::{info, warn};
 use crate::mqtt;
+use crate::panel;
 use crate::platform::{Dial, Network, Platform};
 use crate::request::Job;
 use crate::settings::{self as rows, EXAMPLE_TOOLS, TOOL_PREFIX};
-use crate::store::{self, Gated, Store};
+use crate::store::{self, InterlockedFlash, Store};
 use crate::tool::{self, DeclaredTools};
 use crate::tools;
+
+pub use self::self_report::LIMITS;
 
 /// All the memory one hub works in.
 ///
 /// Large, and all zeros when new: keep it in a `static` (it then costs no flash) or in a box, and hand it
 /// to one [`Hub`] for good.
 pub struct Memory {
-    context: context::Memory,
-    mqtt: mqtt::Memory,
-    store: store::Memory,
-    console: console::Memory,
+    context: context::SharedParts,
+    mqtt: mqtt::SessionBuffers,
+    store: store::StoreBuffers,
+    console: console::ConsoleBuffers,
 }
 
 impl Memory {
     /// Empty memory.
     pub const fn new() -> Self {
         Self {
-            context: context::Memory::new(),
-            mqtt: mqtt::Memory::new(),
-            store: store::Memory::new(),
-            console: console::Memory::new(),
+            context: context::SharedParts::new(),
+            mqtt: mqtt::SessionBuffers::new(),
+            store: store::StoreBuffers::new(),
+            console: console::ConsoleBuffers::new(),
         }
     }
 }
@@ -92,7 +92,10 @@ impl<'a> Hub<'a> {
     pub async fn prepare<F: MultiwriteNorFlash>(&mut self, flash: &mut F) -> Start {
         let Self { config, memory, .. } = self;
         // Behind the gate as in `run`, so that the store's code is there once.
-        let mut store = Store::new(Gated::new(flash, memory.context.port.gate()), &mut memory.store);
+        let mut store = Store::new(
+            InterlockedFlash::new(flash, memory.context.port.erase_interlock()),
+            &mut memory.store,
+        );
         let id = rows::HUB_ID.value(&mut store, config).await;
         Start {
             // Rows only take values that fit.
@@ -131,7 +134,8 @@ impl<'a> Hub<'a> {
         let Memory { context, mqtt, store, console: console_memory } = &mut **memory;
         let seed = platform.seed();
         // Where it stays: moved later, the future would hold it twice.
-        let mut shared = Mutex::new(Store::new(Gated::new(flash, context.port.gate()), store));
+        let mut shared =
+            Mutex::new(Store::new(InterlockedFlash::new(flash, context.port.erase_interlock()), store));
         let store = shared.get_mut();
         open_store(store).await;
         context.identity.read(store, config, &mut mqtt.send).await;
@@ -140,7 +144,7 @@ impl<'a> Hub<'a> {
         let context = &*context;
         context.clear(seed);
         let state = &RunState::new();
-        let context::Memory { registry, notices, home, .. } = context;
+        let context::SharedParts { registry, notices, home, .. } = context;
         let id = context.identity.id();
         info!("hub {}: version {} on {}", id.as_str(), env!("CARGO_PKG_VERSION"), config.target);
         start::report(&config.boot, notices);
@@ -164,7 +168,7 @@ impl<'a> Hub<'a> {
         let hub = &HubContext::new(config, context, state, &platform, &network_status, &shared);
         let (rx, tx) = uart;
         let retries = link::Retries::STANDARD;
-        let watch = |news: ResourceNews<'_>| home.hears(news);
+        let watch = |news: ResourceNews<'_>| home.on_resource_event(news);
         let link_context =
             LinkContext { port: hub.port, registry, notices, watch: &watch, hint, retries, seed };
         let serve = |index| hub.slots.serve(index, async |job: &mut Job| dispatch::answer(job, hub).await);
@@ -176,7 +180,7 @@ impl<'a> Hub<'a> {
             [pin!(serve(0)), pin!(serve(1)), pin!(serve(2)), pin!(serve(3)), pin!(serve(4))];
         let console = pin!(console::run(console, console_memory, hub, &network, hint));
         let time = pin!(time::keep(&network, hub));
-        let panel = pin!(console::run_panel(hub));
+        let panel = pin!(panel::run_panel(hub));
         let keeping = keep_and_restart(hub);
         let follow = pin!(home::follow(hub.port, home, notices));
         let upkeep = join5(console, panel, time, keeping, follow);

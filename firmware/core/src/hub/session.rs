@@ -17,7 +17,7 @@ use crate::discovery;
 use crate::json::Value;
 use crate::limits;
 use crate::log::{debug, error, info, warn};
-use crate::mqtt::{Client, Connection, Lost, Memory, Received, Role, Topics};
+use crate::mqtt::{Client, Connection, Lost, Received, Role, SessionBuffers, Topics};
 use crate::notice::{Level, Notice};
 use crate::pending::Id;
 use crate::platform::Dial;
@@ -33,7 +33,7 @@ const ROLE: Role = Role {
 /// Keeps a session with the broker for ever. Whatever the broker does, it comes back, after a wait that grows with each
 /// failure.
 pub(super) async fn run<D: Dial, S>(
-    memory: &mut Memory,
+    memory: &mut SessionBuffers,
     dial: &mut D,
     seed: u64,
     hub: &HubContext<'_, S>,
@@ -111,7 +111,10 @@ fn warn_of_limits<IO: Io>(connection: &Connection<'_, '_, IO>) {
 }
 
 #[inline(never)]
-fn config<'m>(memory: &'m mut Memory, identity: &'m Identity) -> Result<ConfigBuilder<'m>, ConfigError> {
+fn config<'m>(
+    memory: &'m mut SessionBuffers,
+    identity: &'m Identity,
+) -> Result<ConfigBuilder<'m>, ConfigError> {
     let mut client_id = heapless::String::<{ limits::CLIENT_ID }>::new();
     for part in ["hearthwave-", identity.id().as_str()] {
         client_id.push_str(part).map_err(|_| ConfigError::ClientIdTooLong)?;

@@ -21,7 +21,7 @@ use crate::store::Store;
 use crate::text;
 use crate::zone::Date;
 
-/// `{"unix_seconds"}`: sets the clock, unless a time server did lately.
+/// `{"unix_seconds"}`: sets the clock, unless a time server has set it recently.
 pub(super) fn set(request: Value<'_>, clock: &Clock) -> Result<(), Refusal> {
     let seconds = request.get("unix_seconds").and_then(|seconds| seconds.as_integer());
     let milliseconds = seconds.and_then(|seconds| seconds.checked_mul(1000)).ok_or(Refusal::NotATime)?;

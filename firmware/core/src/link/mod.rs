@@ -1,34 +1,28 @@
 //! The link to the Z-Wave controller: an MCP client on a serial line, one JSON-RPC message a line.
 //!
 //! ```text
-//!   callers ──► Port ──► wire ──► serial line      Client: what to send and when, without I/O or a clock
+//!   callers ──► Port ──► wire ──► serial line      McpClient: what to send and when, without I/O or a clock
 //!           ◄──      ◄── lines ◄──                 report: log lines and notices for people
 //! ```
 //!
-//! [`Client`] decides what to send and when; [`run`] moves the lines. Calls go through the [`Port`], which also holds
+//! [`McpClient`] decides what to send and when; [`run`] moves the lines. Calls go through the [`Port`], which also holds
 //! what is known about the controller. The controller's tools are registered when they
 //! are discovered, and are not offered while it is away.
 
 mod client;
-mod counts;
+mod controller;
 mod line;
+mod log_report;
 mod port;
-mod report;
-mod resource;
-mod retries;
 mod rpc;
-mod status;
 mod wire;
 
 #[cfg(test)]
 mod tests;
 
-pub use client::{Client, News, Reaction};
-pub use counts::Counts;
+pub use client::{McpClient, News, Reaction};
+pub use controller::{Controller, LinkCounts, LinkState, Loss, Offer, ResourceNews, Retries, Status};
 pub use line::{Lines, Message, Piece};
 pub use port::{CallError, Port};
-pub use resource::{Offer, ResourceNews};
-pub use retries::Retries;
 pub use rpc::{Incoming, Method, Outgoing, RpcError, VERSIONS};
-pub use status::{Controller, LinkState, Loss, Status};
 pub use wire::{LinkContext, run};

@@ -11,14 +11,13 @@ use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
 use embassy_time::{Instant, with_deadline};
 
-use super::counts::Counts;
+use super::controller::{LinkCounts, Loss, Status};
 use super::line::Lines;
 use super::rpc::{Incoming, Method};
-use super::status::{Loss, Status};
 use crate::json::{self, Writer};
 use crate::limits;
 use crate::pending::{Id, IfDropped, Pending, Progress, Slot};
-use crate::store::Gate;
+use crate::store::EraseInterlock;
 use crate::tool::Answer;
 
 /// Why a call has no answer.
@@ -62,8 +61,8 @@ pub(super) enum Ended {
 pub struct Port {
     status: Status,
     is_open: Cell<bool>,
-    gate: Gate,
-    counts: Cell<Counts>,
+    erase_interlock: EraseInterlock,
+    counts: Cell<LinkCounts>,
     pub(super) calls: Pending<Cell<Method>, Ended, { limits::CALLS }>,
     /// Held by the call that uses the outbox, until its request is sent.
     outbox_lock: Mutex<NoopRawMutex, ()>,
@@ -90,8 +89,8 @@ impl Port {
         Self {
             status: Status::new(),
             is_open: Cell::new(false),
-            gate: Gate::new(),
-            counts: Cell::new(Counts::NONE),
+            erase_interlock: EraseInterlock::new(),
+            counts: Cell::new(LinkCounts::NONE),
             calls: Pending::new([const { Slot::new(Cell::new(Method::CallTool)) }; limits::CALLS]),
             outbox_lock: Mutex::new(()),
             outbox: Mutex::new(Outbox { text: [0; limits::LINE_OUT], length: 0 }),
@@ -105,20 +104,20 @@ impl Port {
     }
 
     /// What has happened so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> LinkCounts {
         self.counts.get()
     }
 
     /// Changes the counts.
-    pub(super) fn count(&self, change: impl FnOnce(&mut Counts)) {
+    pub(super) fn count(&self, change: impl FnOnce(&mut LinkCounts)) {
         let mut counts = self.counts.get();
         change(&mut counts);
         self.counts.set(counts);
     }
 
     /// Keeps the flash from being erased while an answer is expected.
-    pub const fn gate(&self) -> &Gate {
-        &self.gate
+    pub const fn erase_interlock(&self) -> &EraseInterlock {
+        &self.erase_interlock
     }
 
     /// Asks the controller: `compose` writes the parameters, `read` reads the answer. Gives up after
@@ -137,7 +136,7 @@ impl Port {
         let call = self.calls.take(IfDropped::Cancel).ok_or(CallError::Busy)?;
         call.data().set(method);
         // For how long erases have held this call back.
-        let held_before = self.gate.held();
+        let held_before = self.erase_interlock.held();
         let held = Cell::new(None);
         let answered = async {
             let lock = self.outbox_lock.lock().await;
@@ -147,7 +146,7 @@ impl Port {
             }
             call.queue();
             call.sent().await;
-            held.set(Some(self.gate.held()));
+            held.set(Some(self.erase_interlock.held()));
             let sent = Instant::now();
             // The outbox is free for the next call.
             drop(lock);
@@ -166,7 +165,7 @@ impl Port {
             if let Ok(answered) = with_deadline(start + patience, answered.as_mut()).await {
                 break answered?;
             }
-            let held = held.get().unwrap_or_else(|| self.gate.held()) - held_before;
+            let held = held.get().unwrap_or_else(|| self.erase_interlock.held()) - held_before;
             if patience == limits::TOOL_TIMEOUT + held {
                 let is_unsent = call.is_unsent();
                 self.count(|counts| {
@@ -211,8 +210,8 @@ impl Port {
     pub(crate) fn clear(&self) {
         self.is_open.set(false);
         self.calls.clear();
-        self.gate.clear();
-        self.counts.set(Counts::NONE);
+        self.erase_interlock.clear();
+        self.counts.set(LinkCounts::NONE);
     }
 
     /// The controller can be called.

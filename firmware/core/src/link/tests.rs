@@ -7,7 +7,7 @@ use std::vec::Vec;
 use embassy_time::{Duration, Instant};
 use proptest::prelude::*;
 
-use super::{Client, Incoming, Lines, LinkState, Loss, Outgoing, Piece, Reaction, Retries};
+use super::{Incoming, Lines, LinkState, Loss, McpClient, Outgoing, Piece, Reaction, Retries};
 use crate::json::Value;
 use crate::limits;
 use crate::tool::Registry;
@@ -78,7 +78,7 @@ proptest! {
             0u64..20_000,
         ), 0..60),
     ) {
-        let (mut client, registry) = (Client::new(0, Retries::STANDARD), Registry::new());
+        let (mut client, registry) = (McpClient::new(0, Retries::STANDARD), Registry::new());
         let mut now = Instant::MIN;
         for (member, value, id, pause) in messages {
             let mut sends = 0;
@@ -98,7 +98,7 @@ proptest! {
 
 /// A client with a clock and a controller played by hand.
 struct Table {
-    client: Client,
+    client: McpClient,
     registry: Registry,
     now: Instant,
     /// The number of the client's last request.
@@ -111,7 +111,7 @@ impl Table {
     }
 
     fn with(retries: Retries) -> Self {
-        Self { client: Client::new(0, retries), registry: Registry::new(), now: Instant::MIN, last_id: 0 }
+        Self { client: McpClient::new(0, retries), registry: Registry::new(), now: Instant::MIN, last_id: 0 }
     }
 
     /// What the client has to say now.

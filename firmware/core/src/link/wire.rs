@@ -9,14 +9,12 @@ use embassy_time::{Instant, Timer, with_timeout};
 use embedded_io_async::{Read, Write};
 use heapless::Vec;
 
-use super::client::{Client, News, Reaction};
+use super::client::{McpClient, News, Reaction};
+use super::controller::{LinkState, Loss, ResourceNews, Retries};
 use super::line::{Lines, Message, Piece};
+use super::log_report::{LastNotice, Recent, report};
 use super::port::Port;
-use super::report::{LastNotice, Recent, report};
-use super::resource::ResourceNews;
-use super::retries::Retries;
 use super::rpc::{self, Incoming, Method, Outgoing, call_pieces};
-use super::status::{LinkState, Loss};
 use crate::json::{ItemOf, Overflow};
 use crate::limits;
 use crate::log::{debug, warn};
@@ -51,7 +49,7 @@ pub async fn run<R: Read, W: Write>(mut rx: R, mut tx: W, context: &LinkContext<
     registry.await_controller();
     let mut wire = Wire {
         context,
-        client: Client::new(seed, retries),
+        client: McpClient::new(seed, retries),
         replies: Replies { text: [0; _], length: 0 },
         is_reply_next: false,
         recent: Recent::new(),
@@ -117,7 +115,7 @@ async fn due(port: &Port, deadline: Option<Instant>, is_sending: bool) {
     let timer = async {
         match deadline {
             Some(deadline) => Timer::at(deadline).await,
-            None => port.gate().released().await,
+            None => port.erase_interlock().released().await,
         }
     };
     if is_sending {
@@ -172,7 +170,7 @@ impl Replies {
 
 struct Wire<'a> {
     context: &'a LinkContext<'a>,
-    client: Client,
+    client: McpClient,
     replies: Replies,
     is_reply_next: bool,
     recent: Recent,
@@ -196,7 +194,7 @@ impl Wire<'_> {
 
     fn next_message(&mut self, own: &mut [u8]) -> Option<Line> {
         let LinkContext { port, registry, .. } = *self.context;
-        let may_ask = !port.gate().is_held();
+        let may_ask = !port.erase_interlock().is_held();
         let mut next = None;
         if may_ask || self.client.expects_answer() {
             while let Some(message) = self.client.poll(Instant::now(), port.is_busy(), registry) {
@@ -228,14 +226,14 @@ impl Wire<'_> {
 
     /// When the client has something to do. Not while an erase holds it back.
     fn deadline(&self) -> Option<Instant> {
-        let may_act = self.client.expects_answer() || !self.context.port.gate().is_held();
+        let may_act = self.client.expects_answer() || !self.context.port.erase_interlock().is_held();
         may_act.then(|| self.client.deadline())
     }
 
     /// Tells the gate whether an answer is expected.
     fn mind_gate(&self) {
         let port = self.context.port;
-        port.gate().set_busy(self.client.expects_answer() || port.is_busy());
+        port.erase_interlock().set_busy(self.client.expects_answer() || port.is_busy());
     }
 
     /// Waits for a line. Dropping the future loses nothing.

@@ -3,8 +3,7 @@
 use heapless::Vec;
 
 use super::function::{self, Function};
-use super::token::{Token, Tokens};
-use super::{Fault, Reason};
+use super::{Fault, MathFault};
 use crate::limits::{MATH_ARGUMENTS, MATH_DEPTH, MATH_EXPRESSION};
 
 // Offsets are stored in two bytes, counts in one.
@@ -22,7 +21,7 @@ pub(super) fn run(expression: &str) -> Result<f64, Fault<'_>> {
     if evaluator.tokens.peek() == Token::End {
         // Empty, or a malformed token.
         evaluator.tokens.next()?;
-        return Err((0, Reason::Empty));
+        return Err((0, MathFault::Empty));
     }
     loop {
         evaluator.operand()?;
@@ -148,14 +147,14 @@ impl<'e> Evaluator<'e> {
                             }
                             self.lead = Lead::None;
                         }
-                        (Some(_), _) => return Err((at, Reason::NotCalled(name))),
-                        (None, Some(_)) if called => return Err((at, Reason::NotAFunction(name))),
+                        (Some(_), _) => return Err((at, MathFault::NotCalled(name))),
+                        (None, Some(_)) if called => return Err((at, MathFault::NotAFunction(name))),
                         (None, Some(value)) => {
                             self.tail = Tail::Closed;
                             return self.push(at, value);
                         }
-                        (None, None) if called => return Err((at, Reason::UnknownFunction(name))),
-                        (None, None) => return Err((at, Reason::UnknownName(name))),
+                        (None, None) if called => return Err((at, MathFault::UnknownFunction(name))),
+                        (None, None) => return Err((at, MathFault::UnknownName(name))),
                     }
                 }
                 Token::Sign('(') => {
@@ -168,7 +167,7 @@ impl<'e> Evaluator<'e> {
                     }
                     self.lead = if self.lead == Lead::None { Lead::Sign } else { Lead::More };
                 }
-                Token::Sign(_) | Token::End => return Err((at, Reason::Expected("a number or '('"))),
+                Token::Sign(_) | Token::End => return Err((at, MathFault::Expected("a number or '('"))),
             }
         }
     }
@@ -184,7 +183,7 @@ impl<'e> Evaluator<'e> {
                     self.reduce(0)?;
                     return match self.operators.last() {
                         None => Ok(false),
-                        Some(open) => Err((at, Reason::Expected(open.kind.end()))),
+                        Some(open) => Err((at, MathFault::Expected(open.kind.end()))),
                     };
                 }
                 Token::Sign(')') => {
@@ -231,8 +230,8 @@ impl<'e> Evaluator<'e> {
                 Token::Number(_) if self.tail == Tail::Closed && self.lead == Lead::None => {
                     Operator::ImplicitMultiply
                 }
-                Token::Number(_) => return Err((at, Reason::Expected("an operator"))),
-                Token::Sign(sign) => return Err((at, Reason::Unexpected(sign))),
+                Token::Number(_) => return Err((at, MathFault::Expected("an operator"))),
+                Token::Sign(sign) => return Err((at, MathFault::Unexpected(sign))),
             };
             if operator == Operator::ImplicitMultiply {
                 self.tokens = before;
@@ -269,7 +268,7 @@ impl<'e> Evaluator<'e> {
                 self.push(at, value.map_err(|reason| (at, reason))?)?;
                 self.lead = lead;
             }
-            _ => return Err((at, Reason::Unexpected(')'))),
+            _ => return Err((at, MathFault::Unexpected(')'))),
         }
         self.tail = Tail::Closed;
         Ok(())
@@ -280,11 +279,11 @@ impl<'e> Evaluator<'e> {
         self.reduce(0)?;
         match self.operators.last_mut() {
             Some(Open { kind: OpenKind::Call { is_list: is_list @ true, .. }, .. }) => *is_list = false,
-            _ => return Err((at, Reason::Unexpected(']'))),
+            _ => return Err((at, MathFault::Unexpected(']'))),
         }
         match self.tokens.next()? {
             (end, Token::Sign(')')) => self.close(end),
-            (after, _) => Err((after, Reason::Expected("')'"))),
+            (after, _) => Err((after, MathFault::Expected("')'"))),
         }
     }
 
@@ -294,12 +293,12 @@ impl<'e> Evaluator<'e> {
         match self.operators.last_mut() {
             Some(Open { kind: OpenKind::Call { arguments, .. }, .. }) => {
                 if usize::from(*arguments) == MATH_ARGUMENTS {
-                    return Err((at, Reason::TooManyArguments));
+                    return Err((at, MathFault::TooManyArguments));
                 }
                 *arguments += 1;
                 Ok(())
             }
-            _ => Err((at, Reason::Comma)),
+            _ => Err((at, MathFault::Comma)),
         }
     }
 
@@ -325,22 +324,22 @@ impl<'e> Evaluator<'e> {
     }
 
     fn push(&mut self, at: usize, value: f64) -> Result<(), Fault<'e>> {
-        self.values.push(value).map_err(|_| (at, Reason::TooDeep))
+        self.values.push(value).map_err(|_| (at, MathFault::TooDeep))
     }
 
     fn open(&mut self, at: usize, kind: OpenKind) -> Result<(), Fault<'e>> {
-        self.operators.push(Open { at: at as u16, kind }).map_err(|_| (at, Reason::TooDeep))
+        self.operators.push(Open { at: at as u16, kind }).map_err(|_| (at, MathFault::TooDeep))
     }
 }
 
 /// Applies an operator. In a sum, a percentage on the right is one of the left operand.
-fn apply(operator: Operator, left: f64, right: f64, percent: bool) -> Result<f64, Reason<'static>> {
+fn apply(operator: Operator, left: f64, right: f64, percent: bool) -> Result<f64, MathFault<'static>> {
     let part = if percent { left * right } else { right };
     let (value, name) = match operator {
         Operator::Add => (left + part, "+"),
         Operator::Subtract | Operator::Negate => (left - part, "-"),
         Operator::Multiply | Operator::ImplicitMultiply => (left * right, "*"),
-        Operator::Divide | Operator::Ratio if right == 0.0 => return Err(Reason::DivisionByZero),
+        Operator::Divide | Operator::Ratio if right == 0.0 => return Err(MathFault::DivisionByZero),
         Operator::Divide | Operator::Ratio => (left / right, "/"),
         Operator::Modulo => (function::modulo(left, right), "%"),
         Operator::Power => (libm::pow(left, right), "^"),
@@ -349,12 +348,114 @@ fn apply(operator: Operator, left: f64, right: f64, percent: bool) -> Result<f64
 }
 
 /// Rejects infinities and NaN.
-pub(super) fn check(value: f64, name: &'static str) -> Result<f64, Reason<'static>> {
+pub(super) fn check(value: f64, name: &'static str) -> Result<f64, MathFault<'static>> {
     if value.is_nan() {
-        Err(Reason::Undefined(name))
+        Err(MathFault::Undefined(name))
     } else if value.is_infinite() {
-        Err(Reason::NotFinite)
+        Err(MathFault::NotFinite)
     } else {
         Ok(value)
+    }
+}
+
+/// One token.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Token<'e> {
+    Number(f64),
+    /// A constant, a function, or `mod` between two operands.
+    Name(&'e str),
+    /// One of `+ - * / % ^ ! ( ) [ ] ,`.
+    Sign(char),
+    End,
+}
+
+impl Token<'_> {
+    /// Whether an operand can start with it.
+    pub(super) const fn starts_operand(self) -> bool {
+        matches!(self, Self::Number(_) | Self::Name(_) | Self::Sign('(' | '+' | '-'))
+    }
+}
+
+/// Reads an expression token by token. A copy looks ahead.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tokens<'e> {
+    expression: &'e str,
+    at: usize,
+}
+
+impl<'e> Tokens<'e> {
+    pub(super) const fn new(expression: &'e str) -> Self {
+        Self { expression, at: 0 }
+    }
+
+    /// The next token, and the offset it starts at.
+    pub(super) fn next(&mut self) -> Result<(usize, Token<'e>), Fault<'e>> {
+        let rest = self.rest().trim_ascii_start();
+        self.at = self.expression.len() - rest.len();
+        let start = self.at;
+        let token = match rest.chars().next() {
+            None => Token::End,
+            Some('0'..='9' | '.') => Token::Number(self.number()?),
+            Some('a'..='z' | 'A'..='Z' | '_') => {
+                self.skip(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+                Token::Name(self.since(start))
+            }
+            Some(sign) => {
+                self.at += sign.len_utf8();
+                Token::Sign(match sign {
+                    '+' | '-' | '*' | '/' | '%' | '^' | '!' | '(' | ')' | '[' | ']' | ',' => sign,
+                    '×' => '*',
+                    '÷' => '/',
+                    '−' => '-',
+                    _ => return Err((start, MathFault::Unexpected(sign))),
+                })
+            }
+        };
+        Ok((start, token))
+    }
+
+    /// The next token, without consuming it. A malformed one is reported when it is read.
+    pub(super) fn peek(mut self) -> Token<'e> {
+        self.next().map_or(Token::End, |(_, token)| token)
+    }
+
+    fn number(&mut self) -> Result<f64, Fault<'e>> {
+        let start = self.at;
+        let digits = self.skip(|byte| byte.is_ascii_digit());
+        if self.rest().starts_with('.') {
+            self.at += 1;
+            if digits + self.skip(|byte| byte.is_ascii_digit()) == 0 {
+                return Err((self.at, MathFault::Expected("a digit")));
+            }
+        }
+        // An `e` without a digit or sign after it is the constant, as in `2e`.
+        if let [b'e' | b'E', b'0'..=b'9' | b'+' | b'-', ..] = self.rest().as_bytes() {
+            self.at += 2;
+            let signed = !self.since(start).ends_with(|last: char| last.is_ascii_digit());
+            if self.skip(|byte| byte.is_ascii_digit()) == 0 && signed {
+                return Err((self.at, MathFault::Expected("a digit")));
+            }
+        }
+        match self.since(start).parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(number),
+            Ok(_) => Err((start, MathFault::NotFinite)),
+            Err(_) => Err((start, MathFault::Expected("a number"))),
+        }
+    }
+
+    /// Skips the bytes for which `part` is true, and counts them.
+    fn skip(&mut self, part: impl Fn(u8) -> bool) -> usize {
+        let rest = self.rest().as_bytes();
+        let count = rest.iter().position(|byte| !part(*byte)).unwrap_or(rest.len());
+        self.at += count;
+        count
+    }
+
+    fn since(&self, start: usize) -> &'e str {
+        self.expression.get(start..self.at).unwrap_or_default()
+    }
+
+    fn rest(&self) -> &'e str {
+        self.expression.get(self.at..).unwrap_or_default()
     }
 }

@@ -4,7 +4,7 @@
 
 use core::f64::consts::{E, LN_2, LN_10, LOG2_E, LOG10_E, PI, SQRT_2, TAU};
 
-use super::Reason;
+use super::MathFault;
 use super::evaluator::check;
 use super::round::{ceil, fix, floor, round};
 
@@ -105,7 +105,7 @@ impl Function {
     }
 
     /// Its value, which must be finite.
-    pub(super) fn call(&self, arguments: &[f64]) -> Result<f64, Reason<'static>> {
+    pub(super) fn call(&self, arguments: &[f64]) -> Result<f64, MathFault<'static>> {
         let value = match (self.body, arguments) {
             (One(body), &[x]) => body(x),
             (Two(body), &[x, y]) => body(x, y),
@@ -123,14 +123,14 @@ impl Function {
     }
 
     /// The error for a wrong number of arguments.
-    pub(super) const fn miscalled(&self) -> Reason<'static> {
+    pub(super) const fn miscalled(&self) -> MathFault<'static> {
         let takes = match self.body {
             One(_) => "one argument",
             Two(_) => "two arguments",
             OneOrTwo(_) => "one or two arguments",
             Many(_) => "one argument or more",
         };
-        Reason::Arguments { function: self.name, takes }
+        MathFault::Arguments { function: self.name, takes }
     }
 }
 

@@ -24,7 +24,6 @@
 mod evaluator;
 mod function;
 mod round;
-mod token;
 
 #[cfg(test)]
 mod tests;
@@ -41,10 +40,10 @@ use function::{CONSTANTS, FUNCTIONS};
 /// let error = hub_core::math::evaluate("2 + * 3").unwrap_err();
 /// assert_eq!(error.to_string(), "expected a number or '(' at position 5");
 /// ```
-pub fn evaluate(expression: &str) -> Result<f64, Error<'_>> {
-    let fail = |(at, reason)| Error { at, reason, expression };
+pub fn evaluate(expression: &str) -> Result<f64, MathError<'_>> {
+    let fail = |(at, reason)| MathError { at, reason, expression };
     if expression.len() > MATH_EXPRESSION {
-        return Err(fail((MATH_EXPRESSION, Reason::TooLong)));
+        return Err(fail((MATH_EXPRESSION, MathFault::TooLong)));
     }
     // Adding zero takes the sign from a negative one.
     evaluator::run(expression).map(|value| value + 0.0).map_err(fail)
@@ -52,17 +51,17 @@ pub fn evaluate(expression: &str) -> Result<f64, Error<'_>> {
 
 /// Why an expression has no value, and where. Positions in its text count characters from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Error<'e> {
+pub struct MathError<'e> {
     /// Byte offset in the expression.
     pub at: usize,
     /// The reason.
-    pub reason: Reason<'e>,
+    pub reason: MathFault<'e>,
     expression: &'e str,
 }
 
 /// Why an expression has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason<'e> {
+pub enum MathFault<'e> {
     /// The expression is empty.
     Empty,
     /// Longer than [`limits::MATH_EXPRESSION`](MATH_EXPRESSION).
@@ -100,32 +99,32 @@ pub enum Reason<'e> {
     NotFinite,
 }
 
-impl fmt::Display for Error<'_> {
+impl fmt::Display for MathError<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.reason {
-            Reason::Empty => return f.write_str("the expression is empty"),
-            Reason::TooLong => {
+            MathFault::Empty => return f.write_str("the expression is empty"),
+            MathFault::TooLong => {
                 return write!(f, "the expression is too long: at most {MATH_EXPRESSION} characters");
             }
-            Reason::TooDeep => f.write_str("nested too deeply"),
-            Reason::TooManyArguments => write!(f, "more than {MATH_ARGUMENTS} arguments"),
-            Reason::Expected(what) => write!(f, "expected {what}"),
-            Reason::Unexpected(character) => write!(f, "unexpected '{character}'"),
-            Reason::Comma => f.write_str("',' separates the arguments of a function and nothing else,"),
-            Reason::UnknownFunction(name) => write!(f, "unknown function '{name:.QUOTE$}'"),
-            Reason::UnknownName(name) => write!(f, "unknown name '{name:.QUOTE$}'"),
-            Reason::NotAFunction(name) => write!(f, "'{name}' is not a function, multiply with '*',"),
-            Reason::NotCalled(name) => write!(f, "expected '(' after '{name}'"),
-            Reason::Arguments { function, takes } => write!(f, "'{function}' takes {takes},"),
-            Reason::Undefined(what) => write!(f, "'{what}' is not defined for these values,"),
-            Reason::DivisionByZero => f.write_str("division by zero"),
-            Reason::NotFinite => f.write_str("the result is not a finite number,"),
+            MathFault::TooDeep => f.write_str("nested too deeply"),
+            MathFault::TooManyArguments => write!(f, "more than {MATH_ARGUMENTS} arguments"),
+            MathFault::Expected(what) => write!(f, "expected {what}"),
+            MathFault::Unexpected(character) => write!(f, "unexpected '{character}'"),
+            MathFault::Comma => f.write_str("',' separates the arguments of a function and nothing else,"),
+            MathFault::UnknownFunction(name) => write!(f, "unknown function '{name:.QUOTE$}'"),
+            MathFault::UnknownName(name) => write!(f, "unknown name '{name:.QUOTE$}'"),
+            MathFault::NotAFunction(name) => write!(f, "'{name}' is not a function, multiply with '*',"),
+            MathFault::NotCalled(name) => write!(f, "expected '(' after '{name}'"),
+            MathFault::Arguments { function, takes } => write!(f, "'{function}' takes {takes},"),
+            MathFault::Undefined(what) => write!(f, "'{what}' is not defined for these values,"),
+            MathFault::DivisionByZero => f.write_str("division by zero"),
+            MathFault::NotFinite => f.write_str("the result is not a finite number,"),
         }?;
         let before = self.expression.get(..self.at).unwrap_or(self.expression);
         write!(f, " at position {}", before.chars().count() + 1)?;
         match self.reason {
-            Reason::UnknownFunction(_) => known(f, FUNCTIONS.iter().map(|function| function.name)),
-            Reason::UnknownName(_) => known(f, CONSTANTS.iter().map(|(name, _)| *name)),
+            MathFault::UnknownFunction(_) => known(f, FUNCTIONS.iter().map(|function| function.name)),
+            MathFault::UnknownName(_) => known(f, CONSTANTS.iter().map(|(name, _)| *name)),
             _ => Ok(()),
         }
     }
@@ -140,5 +139,5 @@ fn known(f: &mut fmt::Formatter<'_>, names: impl Iterator<Item = &'static str>) 
     Ok(())
 }
 
-/// An offset and the reason: an [`Error`] without the expression.
-type Fault<'e> = (usize, Reason<'e>);
+/// An offset and the reason: an [`MathError`] without the expression.
+type Fault<'e> = (usize, MathFault<'e>);

@@ -7,7 +7,7 @@ use std::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::{Reason, evaluate};
+use super::{MathFault, evaluate};
 use crate::limits::{MATH_ARGUMENTS, MATH_DEPTH, MATH_EXPRESSION};
 
 /// Made by mathjs: see `mathjs/generate.mjs`.
@@ -187,7 +187,7 @@ fn judge(expression: &str) {
     match evaluate(expression) {
         Ok(value) => assert!(value.is_finite() && (value != 0.0 || value.is_sign_positive())),
         Err(error) => {
-            assert!(expression.is_char_boundary(error.at) || error.reason == Reason::TooLong);
+            assert!(expression.is_char_boundary(error.at) || error.reason == MathFault::TooLong);
             assert!(!error.to_string().is_empty());
         }
     }
@@ -211,7 +211,7 @@ proptest! {
         tree.write(&mut text, 0, &mut dice);
         match evaluate(&text) {
             Ok(value) => prop_assert_eq!(Some(value), tree.value(), "{}", text),
-            Err(error) if matches!(error.reason, Reason::TooLong | Reason::TooDeep) => {}
+            Err(error) if matches!(error.reason, MathFault::TooLong | MathFault::TooDeep) => {}
             Err(error) => prop_assert_eq!(tree.value(), None, "{}: {}", text, error),
         }
     }
@@ -380,30 +380,30 @@ const UNKNOWN_NAME: &str = "unknown name '?' at position 1; \
 
 #[test]
 fn every_bound_holds_exactly() {
-    fn reason(expression: &str) -> Result<f64, (usize, Reason<'_>)> {
+    fn reason(expression: &str) -> Result<f64, (usize, MathFault<'_>)> {
         evaluate(expression).map_err(|error| (error.at, error.reason))
     }
     let nested = |depth| "(".repeat(depth) + "1" + &")".repeat(depth);
     assert_eq!(reason(&nested(MATH_DEPTH)), Ok(1.0));
-    assert_eq!(reason(&nested(MATH_DEPTH + 1)), Err((MATH_DEPTH, Reason::TooDeep)));
-    assert_eq!(reason(&"-".repeat(MATH_EXPRESSION)), Err((MATH_DEPTH, Reason::TooDeep)));
-    assert!(matches!(reason(&"1^".repeat(MATH_EXPRESSION / 2)), Err((_, Reason::TooDeep))));
+    assert_eq!(reason(&nested(MATH_DEPTH + 1)), Err((MATH_DEPTH, MathFault::TooDeep)));
+    assert_eq!(reason(&"-".repeat(MATH_EXPRESSION)), Err((MATH_DEPTH, MathFault::TooDeep)));
+    assert!(matches!(reason(&"1^".repeat(MATH_EXPRESSION / 2)), Err((_, MathFault::TooDeep))));
 
     let called = |arguments| format!("sum({}1)", "1,".repeat(arguments - 1));
     assert_eq!(reason(&called(MATH_ARGUMENTS)), Ok(MATH_ARGUMENTS as f64));
-    assert!(matches!(reason(&called(MATH_ARGUMENTS + 1)), Err((_, Reason::TooManyArguments))));
+    assert!(matches!(reason(&called(MATH_ARGUMENTS + 1)), Err((_, MathFault::TooManyArguments))));
     let listed = |arguments| format!("sum([{}1])", "1,".repeat(arguments - 1));
     assert_eq!(reason(&listed(MATH_ARGUMENTS)), Ok(MATH_ARGUMENTS as f64));
-    assert!(matches!(reason(&listed(MATH_ARGUMENTS + 1)), Err((_, Reason::TooManyArguments))));
+    assert!(matches!(reason(&listed(MATH_ARGUMENTS + 1)), Err((_, MathFault::TooManyArguments))));
     let lists = |depth| "sum([".repeat(depth) + "1" + &"])".repeat(depth);
     assert_eq!(reason(&lists(MATH_DEPTH)), Ok(1.0));
-    assert!(matches!(reason(&lists(MATH_DEPTH + 1)), Err((_, Reason::TooDeep))));
+    assert!(matches!(reason(&lists(MATH_DEPTH + 1)), Err((_, MathFault::TooDeep))));
     let waiting = "sum(1,1,1,1,1,1,1,1,1,1,".repeat(MATH_DEPTH / 2);
-    assert!(matches!(reason(&waiting), Err((_, Reason::TooDeep))));
+    assert!(matches!(reason(&waiting), Err((_, MathFault::TooDeep))));
 
     let long = "1+".repeat(MATH_EXPRESSION / 2 - 1) + " 1";
     assert_eq!(reason(&long), Ok((MATH_EXPRESSION / 2) as f64));
-    assert_eq!(reason(&(long + " ")), Err((MATH_EXPRESSION, Reason::TooLong)));
+    assert_eq!(reason(&(long + " ")), Err((MATH_EXPRESSION, MathFault::TooLong)));
 }
 
 proptest! {

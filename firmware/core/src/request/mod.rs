@@ -7,20 +7,16 @@
 
 mod backlog;
 mod intake;
-mod redelivery;
 mod refusal;
-mod replies;
-mod slot;
+mod slots;
 
 #[cfg(test)]
 mod tests;
 
-pub use intake::{Decision, ImmediateReply, Intake};
-pub use redelivery::Redeliveries;
+pub use intake::{Decision, ImmediateReply, Intake, Redeliveries};
 pub use refusal::Refusal;
-pub use replies::Replies;
-pub(crate) use replies::ReplyState;
-pub use slot::{Job, Slots};
+pub(crate) use slots::ReplyState;
+pub use slots::{Job, Replies, Slots};
 
 use crate::chat::Rule;
 use crate::json::{Kind, Value};

@@ -168,7 +168,7 @@ impl fmt::Display for Refusal {
                 })
             }
             Self::GoneAfter => {
-                f.write_str("'after' is not there; the list may have changed: begin from its start")
+                f.write_str("unknown cursor 'after'; the list may have changed: begin from its start")
             }
             Self::NotText(name) => write!(f, "'{name}' must be a string"),
             Self::NotOneOf(name, these) => write!(f, "'{name}' must be one of: {these}"),

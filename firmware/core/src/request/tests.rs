@@ -3,8 +3,8 @@
 use embassy_time::Instant;
 
 use super::Refusal;
-use super::redelivery::Redeliveries;
-use super::replies::{Replies, ReplyState};
+use super::intake::Redeliveries;
+use super::slots::{Replies, ReplyState};
 use crate::limits;
 use crate::mqtt::UnusableReplyTo;
 

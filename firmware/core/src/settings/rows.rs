@@ -144,7 +144,7 @@ rows! {
     /// The prefix of the hub's own tools.
     TOOL_PREFIX: SettingText = Setting {
         key: "tool_prefix",
-        purpose: "What stands before the names of the hub's own tools, with an underscore between; empty for none",
+        purpose: "The prefix of the hub's tool names, followed by an underscore; empty for none",
         kind: SettingKind::Word(limits::TOOL_PREFIX),
         default: |config| config.tool_prefix,
         ..Setting::AT_START
@@ -238,7 +238,7 @@ rows! {
         default: |_| "off",
         ..Setting::PLAIN
     };
-    /// How long a person has to decide. Less than a turn takes, so that the model can tell what came of it.
+    /// How long a person has to decide. Less than a turn takes, so that the model can report the outcome.
     GATE_SECONDS: u32 = Setting {
         key: "gate.seconds",
         purpose: "For how many seconds an action waits for approval",

@@ -11,11 +11,11 @@ use crate::json;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreError {
     /// The name is malformed.
-    Name(Part, NameFault),
+    Name(NamedPart, NameFault),
     /// The value is too long.
     TooLarge {
         /// Which value.
-        part: Part,
+        part: NamedPart,
         /// Its length in bytes.
         length: usize,
         /// The most that is possible.
@@ -39,7 +39,7 @@ pub enum StoreError {
 
 /// What a name or a value belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum NamedPart {
     /// A setting.
     Setting,
     /// A flag.
@@ -82,7 +82,7 @@ impl StoreError {
     }
 }
 
-impl Part {
+impl NamedPart {
     /// The word for it.
     pub const fn text(self) -> &'static str {
         match self {

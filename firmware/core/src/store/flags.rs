@@ -9,7 +9,7 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use heapless::String;
 
-use super::{Key, Record, Scope, Section, Store, StoreError, read, readable};
+use super::{Key, NameRecord, Scope, Section, Store, StoreError, read, readable};
 use crate::limits;
 
 /// The scopes in which a project looks for a flag; the first that has it decides.
@@ -98,13 +98,13 @@ impl<F: MultiwriteNorFlash> Store<'_, F> {
 }
 
 struct Flag<'a> {
-    record: Record<'a>,
+    record: NameRecord<'a>,
     scope: Scope<'a>,
     name: &'a str,
 }
 
 impl<'a> Flag<'a> {
-    fn of((record, key): (Record<'a>, Key<'a>)) -> Option<Self> {
+    fn of((record, key): (NameRecord<'a>, Key<'a>)) -> Option<Self> {
         match key {
             Key::Flag(scope, name) => Some(Self { record, scope, name }),
             Key::Setting(_) | Key::Document { .. } => None,

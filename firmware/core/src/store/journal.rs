@@ -35,7 +35,7 @@ pub(super) const fn fits<F: NorFlash>() -> bool {
 
 /// Aligned bytes: flash drivers want whole words.
 #[repr(align(4))]
-struct Words<const N: usize>([u8; N]);
+struct AlignedBytes<const N: usize>([u8; N]);
 
 /// A flash whose erases are all or nothing. Its first page is reserved for the journal.
 ///
@@ -178,18 +178,18 @@ impl<F: NorFlash> Journaled<F> {
     }
 
     async fn begin(&mut self) -> Result<u32, F::Error> {
-        self.flash.write(0, &Words(MAGIC).0).await?;
+        self.flash.write(0, &AlignedBytes(MAGIC).0).await?;
         Ok(HEADER)
     }
 
     async fn strike(&mut self, at: u32) -> Result<u32, F::Error> {
-        self.flash.write(at, &Words(TRUE).0).await?;
+        self.flash.write(at, &AlignedBytes(TRUE).0).await?;
         Ok(at + RECORD)
     }
 
     async fn words<const N: usize>(&mut self, at: u32) -> Result<[[u8; 4]; N], F::Error> {
         let mut words = [ERASED; N];
-        let mut word = Words(ERASED);
+        let mut word = AlignedBytes(ERASED);
         for (copy, offset) in words.iter_mut().zip((at..).step_by(4)) {
             self.flash.read(offset, &mut word.0).await?;
             *copy = word.0;
@@ -199,7 +199,7 @@ impl<F: NorFlash> Journaled<F> {
 
     /// Whether everything from `from` to `to` is erased.
     async fn is_blank(&mut self, from: u32, to: u32) -> Result<bool, F::Error> {
-        let mut chunk = Words([0; 64]);
+        let mut chunk = AlignedBytes([0; 64]);
         let mut at = from;
         while at < to {
             let count = chunk.0.len().min((to - at) as usize);
@@ -245,13 +245,13 @@ impl<F: NorFlash> NorFlash for Journaled<F> {
         let mut at = self.settled()?;
         self.next = None;
         if at + RECORD > Self::PAGE {
-            self.flash.write(4, &Words(TRUE).0).await?;
+            self.flash.write(4, &AlignedBytes(TRUE).0).await?;
             self.flash.erase(0, Self::PAGE).await?;
             at = self.begin().await?;
         }
         let pages = [(from / Self::PAGE) as u16, (to / Self::PAGE) as u16];
         let [[a, b], [c, d]] = pages.map(u16::to_le_bytes);
-        self.flash.write(at + 4, &Words([a, b, c, d, !a, !b, !c, !d]).0).await?;
+        self.flash.write(at + 4, &AlignedBytes([a, b, c, d, !a, !b, !c, !d]).0).await?;
         self.flash.erase(from, to).await?;
         self.next = Some(self.strike(at).await?);
         Ok(())

@@ -1,6 +1,8 @@
 //! What an entry is called.
 
-use super::error::{NameFault, Part, StoreError};
+use sequential_storage::map::{SerializationError, Value};
+
+use super::error::{NameFault, NamedPart, StoreError};
 use crate::limits;
 
 /// The longest key as it is kept: its kind, a group, a separator and a name.
@@ -70,7 +72,7 @@ impl Encoded {
         self.bytes.get(..self.len).unwrap_or_default()
     }
 
-    fn push(mut self, part: Part, name: &str) -> Result<Self, StoreError> {
+    fn push(mut self, part: NamedPart, name: &str) -> Result<Self, StoreError> {
         check(part, name).map_err(|fault| StoreError::Name(part, fault))?;
         let end = self.len + name.len();
         // The check bounds every part, and all of them fit.
@@ -97,14 +99,16 @@ impl<'a> Key<'a> {
     /// A key that keeps to the limits, or what is wrong with it.
     pub(super) fn encode(&self) -> Result<Encoded, StoreError> {
         match *self {
-            Self::Setting(name) => Encoded::new(SETTING).push(Part::Setting, name),
-            Self::Flag(Scope::Global, name) => Encoded::new(GLOBAL).push(Part::Flag, name),
-            Self::Flag(Scope::Project(project), name) => {
-                Encoded::new(PROJECT).push(Part::Project, project)?.separator().push(Part::Flag, name)
-            }
-            Self::Document { category, name } => {
-                Encoded::new(DOCUMENT).push(Part::Category, category)?.separator().push(Part::Document, name)
-            }
+            Self::Setting(name) => Encoded::new(SETTING).push(NamedPart::Setting, name),
+            Self::Flag(Scope::Global, name) => Encoded::new(GLOBAL).push(NamedPart::Flag, name),
+            Self::Flag(Scope::Project(project), name) => Encoded::new(PROJECT)
+                .push(NamedPart::Project, project)?
+                .separator()
+                .push(NamedPart::Flag, name),
+            Self::Document { category, name } => Encoded::new(DOCUMENT)
+                .push(NamedPart::Category, category)?
+                .separator()
+                .push(NamedPart::Document, name),
         }
     }
 
@@ -128,11 +132,11 @@ impl<'a> Key<'a> {
     }
 
     /// What it names, and how large that may be.
-    pub(super) const fn value(&self) -> (Part, usize) {
+    pub(super) const fn value(&self) -> (NamedPart, usize) {
         match self {
-            Self::Setting(_) => (Part::Setting, limits::DOCUMENT),
-            Self::Flag(..) => (Part::Flag, limits::FLAG),
-            Self::Document { .. } => (Part::Document, limits::DOCUMENT),
+            Self::Setting(_) => (NamedPart::Setting, limits::DOCUMENT),
+            Self::Flag(..) => (NamedPart::Flag, limits::FLAG),
+            Self::Document { .. } => (NamedPart::Document, limits::DOCUMENT),
         }
     }
 }
@@ -141,8 +145,8 @@ impl Section<'_> {
     /// Whether its name keeps to the limits.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let (part, name) = match *self {
-            Self::Flags(Scope::Project(project)) => (Part::Project, project),
-            Self::Category(category) => (Part::Category, category),
+            Self::Flags(Scope::Project(project)) => (NamedPart::Project, project),
+            Self::Category(category) => (NamedPart::Category, category),
             Self::Settings | Self::Flags(Scope::Global) | Self::Documents => return Ok(()),
         };
         check(part, name).map_err(|fault| StoreError::Name(part, fault))
@@ -160,15 +164,15 @@ impl Section<'_> {
 }
 
 /// A name is one line of text. Those of documents can also be written in an expression and mean themselves.
-pub(super) fn check(part: Part, name: &str) -> Result<(), NameFault> {
+pub(super) fn check(part: NamedPart, name: &str) -> Result<(), NameFault> {
     let limit = match part {
-        Part::Project | Part::Category => limits::GROUP,
-        Part::Setting | Part::Flag | Part::Document => limits::NAME,
+        NamedPart::Project | NamedPart::Category => limits::GROUP,
+        NamedPart::Setting | NamedPart::Flag | NamedPart::Document => limits::NAME,
     };
     let reserved: &[char] = match part {
-        Part::Category => &['/', ',', '+', '*', '?'],
-        Part::Document => &[',', '+', '*', '?'],
-        Part::Setting | Part::Flag | Part::Project => &[],
+        NamedPart::Category => &['/', ',', '+', '*', '?'],
+        NamedPart::Document => &[',', '+', '*', '?'],
+        NamedPart::Setting | NamedPart::Flag | NamedPart::Project => &[],
     };
     if name.is_empty() {
         Err(NameFault::Empty)
@@ -180,5 +184,39 @@ pub(super) fn check(part: Part, name: &str) -> Result<(), NameFault> {
         Err(NameFault::Space)
     } else {
         Ok(())
+    }
+}
+
+/// What an entry takes besides its key and text: its id, and the length of its key.
+pub(super) const OVERHEAD: usize = 2;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Item<'a> {
+    pub(super) key: &'a [u8],
+    pub(super) text: &'a str,
+}
+
+impl<'a> Item<'a> {
+    /// `None` if it was not written by this version of the firmware.
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
+        let (key_len, rest) = bytes.split_first()?;
+        let (key, text) = rest.split_at_checked(usize::from(*key_len))?;
+        Some(Self { key, text: core::str::from_utf8(text).ok()? })
+    }
+}
+
+impl<'a> Value<'a> for Item<'a> {
+    fn serialize_into(&self, buffer: &mut [u8]) -> Result<usize, SerializationError> {
+        let key_len = u8::try_from(self.key.len()).map_err(|_| SerializationError::InvalidData)?;
+        let length = 1 + self.key.len() + self.text.len();
+        let room = buffer.get_mut(..length).ok_or(SerializationError::BufferTooSmall)?;
+        let bytes = core::iter::once(&key_len).chain(self.key).chain(self.text.as_bytes());
+        room.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        Ok(length)
+    }
+
+    fn deserialize_from(buffer: &'a [u8]) -> Result<(Self, usize), SerializationError> {
+        let item = Self::read(buffer).ok_or(SerializationError::InvalidFormat)?;
+        Ok((item, buffer.len()))
     }
 }

@@ -1,7 +1,7 @@
 //! Settings, flags and documents, kept in flash.
 //!
 //! ```text
-//!   Key ──► names (RAM) ──► id ──► sequential-storage map ──► journal ──► Gated ──► NorFlash
+//!   Key ──► names (RAM) ──► id ──► sequential-storage map ──► journal ──► InterlockedFlash ──► NorFlash
 //! ```
 //!
 //! The names of all entries are in RAM, sorted; the texts are in flash, in a `sequential-storage` map from a small
@@ -19,14 +19,13 @@
 //!
 //! Flags and their two scopes are in [`flags`], expressions that select documents in [`content`].
 
-pub mod content;
+pub mod documents;
+mod erase_interlock;
 mod error;
 pub mod flags;
-mod gate;
-mod item;
 mod journal;
 mod key;
-mod names;
+mod name_index;
 mod pages;
 
 #[cfg(test)]
@@ -40,14 +39,13 @@ use sequential_storage::cache::key_pointers::ArrayKeyPointers;
 use sequential_storage::cache::{Cache, Uncached};
 use sequential_storage::map::{MapConfig, MapStorage};
 
-pub use content::{Builtin, Document, Expression};
-pub use error::{Capacity, NameFault, Part, StoreError};
-pub use gate::{Gate, GateCounts, Gated};
-use item::Item;
+pub use documents::{Builtin, Document, Expression};
+pub use erase_interlock::{EraseCounts, EraseInterlock, InterlockedFlash};
+pub use error::{Capacity, NameFault, NamedPart, StoreError};
 use journal::{Fault, Journaled};
-use key::Encoded;
+use key::{Encoded, Item};
 pub use key::{Key, Scope, Section};
-use names::{Id, Names, Record};
+use name_index::{Id, NameIndex, NameRecord};
 
 use crate::json;
 use crate::limits;
@@ -57,19 +55,19 @@ type Pointers = Cache<Uncached, Uncached, ArrayKeyPointers<Id, { limits::STORE_E
 type Map<F> = MapStorage<Id, Journaled<F>, Pointers>;
 
 /// The buffers of a [`Store`]. About 8 KiB, all zeros when new.
-pub struct Memory {
+pub struct StoreBuffers {
     buffer: Buffer,
-    names: Names,
+    names: NameIndex,
 }
 
 /// Flash drivers want whole words.
 #[repr(align(4))]
 struct Buffer([u8; limits::FLASH_PAGE]);
 
-impl Memory {
+impl StoreBuffers {
     /// Empty memory.
     pub const fn new() -> Self {
-        Self { buffer: Buffer([0; limits::FLASH_PAGE]), names: Names::new() }
+        Self { buffer: Buffer([0; limits::FLASH_PAGE]), names: NameIndex::new() }
     }
 }
 
@@ -89,12 +87,12 @@ pub enum Opened {
 
 /// Settings, flags and documents on a flash, which is used from its start to its end.
 ///
-/// Itself about 1 KiB; the rest is in [`Memory`].
+/// Itself about 1 KiB; the rest is in [`StoreBuffers`].
 pub struct Store<'m, F: MultiwriteNorFlash> {
     /// Nothing if the flash is not suitable.
     map: Option<Map<F>>,
     capacity: usize,
-    memory: &'m mut Memory,
+    memory: &'m mut StoreBuffers,
     /// RAM and flash agree: no operation was dropped or failed half-way.
     settled: bool,
     /// Entries of this size and more did not fit, and nothing has been deleted since. Finding that out again
@@ -113,7 +111,7 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
     };
 
     /// A store on `flash`, which is not looked at yet.
-    pub fn new(flash: F, memory: &'m mut Memory) -> Self {
+    pub fn new(flash: F, memory: &'m mut StoreBuffers) -> Self {
         let capacity = flash.capacity();
         let map = if Self::suits() { new_map(Journaled::new(flash), capacity) } else { None };
         Self { map, capacity, memory, settled: false, full_from: usize::MAX }
@@ -157,7 +155,7 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
     /// Gives an entry a text, whether there is one of that name or not. The text of a flag is a JSON value.
     pub async fn set(&mut self, key: Key<'_>, text: &str) -> Result<(), StoreError> {
         let encoded = key.encode()?;
-        let size = item::OVERHEAD + encoded.bytes().len() + text.len();
+        let size = key::OVERHEAD + encoded.bytes().len() + text.len();
         let (part, limit) = key.value();
         let limit = limit.min(Self::ITEM.saturating_sub(size - text.len()));
         if text.len() > limit {
@@ -195,7 +193,7 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
         let Self { map: Some(map), memory, settled, full_from, .. } = self else {
             return Err(StoreError::Unsuitable(self.capacity));
         };
-        let record = Record { id, key: key.bytes() };
+        let record = NameRecord { id, key: key.bytes() };
         *settled = false;
         // What cannot be read back is written again, further on.
         for _ in 0..limits::FLASH_ATTEMPTS {
@@ -281,11 +279,11 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
     }
 
     const fn suits() -> bool {
-        journal::fits::<F>() && F::ERASE_SIZE <= limits::FLASH_PAGE && Self::ITEM > item::OVERHEAD + key::KEY
+        journal::fits::<F>() && F::ERASE_SIZE <= limits::FLASH_PAGE && Self::ITEM > key::OVERHEAD + key::KEY
     }
 
     /// Opens the store if it is not open.
-    async fn ready(&mut self) -> Result<(&mut Map<F>, &mut Memory), StoreError> {
+    async fn ready(&mut self) -> Result<(&mut Map<F>, &mut StoreBuffers), StoreError> {
         let is_whole = self.map.as_mut().is_none_or(|map| map.flash().is_settled());
         if !self.settled || !is_whole {
             self.load().await?;
@@ -320,7 +318,7 @@ impl<'m, F: MultiwriteNorFlash> Store<'m, F> {
         };
         match opened {
             Opened::Fresh | Opened::Intact => {}
-            Opened::Repaired => info!("store: something was cut short before; it is in order again"),
+            Opened::Repaired => info!("store: recovered from an interrupted write"),
             Opened::Formatted => warn!("store: the flash could not be read; it is formatted and empty now"),
         }
         self.full_from = usize::MAX;
@@ -341,15 +339,15 @@ fn new_map<F: MultiwriteNorFlash>(flash: Journaled<F>, capacity: usize) -> Optio
 /// Reads the names from flash. Items come oldest first, so the last of an id is the valid one.
 async fn list<F: MultiwriteNorFlash>(
     map: &mut Map<F>,
-    memory: &mut Memory,
+    memory: &mut StoreBuffers,
 ) -> Result<(), MapError<Fault<F::Error>>> {
-    let Memory { buffer: Buffer(buffer), names } = memory;
+    let StoreBuffers { buffer: Buffer(buffer), names } = memory;
     names.clear();
     let mut items = map.fetch_all_items(buffer).await?;
     while let Some((id, bytes)) = items.next::<&[u8]>(buffer).await? {
         names.take(id);
         // What has no room or is malformed was written by another version. It keeps its id and is left alone.
-        if !Item::read(bytes).is_some_and(|item| names.insert(Record { id, key: item.key })) {
+        if !Item::read(bytes).is_some_and(|item| names.insert(NameRecord { id, key: item.key })) {
             names.forget(id);
         }
     }
@@ -360,7 +358,7 @@ async fn list<F: MultiwriteNorFlash>(
 async fn read<'b, F: MultiwriteNorFlash>(
     map: &mut Map<F>,
     buffer: &'b mut Buffer,
-    record: Record<'_>,
+    record: NameRecord<'_>,
 ) -> Result<&'b str, StoreError> {
     let bytes = map.fetch_item::<&[u8]>(&mut buffer.0, &record.id).await.map_err(map_error)?;
     match bytes.and_then(Item::read) {

@@ -25,7 +25,7 @@ enum PageState {
 
 /// What [`tidy`] found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct PagesFound {
     /// Some pages had to be erased.
     pub(super) repaired: bool,
     /// Some of them had entries.
@@ -39,7 +39,7 @@ pub(super) async fn tidy<F: NorFlash>(
     flash: &mut Journaled<F>,
     first: u32,
     end: u32,
-) -> Result<Found, Fault<F::Error>> {
+) -> Result<PagesFound, Fault<F::Error>> {
     Ring { flash, first, end, repaired: false }.tidy().await
 }
 
@@ -53,7 +53,7 @@ struct Ring<'a, F> {
 impl<F: NorFlash> Ring<'_, F> {
     const PAGE: u32 = F::ERASE_SIZE as u32;
 
-    async fn tidy(mut self) -> Result<Found, Fault<F::Error>> {
+    async fn tidy(mut self) -> Result<PagesFound, Fault<F::Error>> {
         for page in self.first..self.end {
             match self.state(page).await? {
                 PageState::Erased if self.flash.is_page_blank(page).await? => {}
@@ -73,7 +73,7 @@ impl<F: NorFlash> Ring<'_, F> {
             page = self.previous(page);
             kept = kept && self.state(page).await? == PageState::Full;
         }
-        Ok(Found { repaired: self.repaired, lost, kept: newest.is_some() })
+        Ok(PagesFound { repaired: self.repaired, lost, kept: newest.is_some() })
     }
 
     /// The page with the newest entries.

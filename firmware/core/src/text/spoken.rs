@@ -131,7 +131,7 @@ enum Number {
 
 /// What the next character belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum MarkupPart {
     /// A word.
     Word,
     /// An address, of which this was the last character.
@@ -147,7 +147,7 @@ enum Part {
 struct Filter<'a> {
     out: &'a mut dyn Write,
     is_english: bool,
-    part: Part,
+    part: MarkupPart,
     /// The word so far, without what is not said.
     word: String<WORD>,
     /// The word is too long to be looked at, and its beginning is written.
@@ -177,7 +177,7 @@ impl<'a> Filter<'a> {
         Self {
             out,
             is_english,
-            part: Part::Word,
+            part: MarkupPart::Word,
             word: String::new(),
             is_long: false,
             before: None,
@@ -193,37 +193,37 @@ impl<'a> Filter<'a> {
     fn take(&mut self, next: char) -> fmt::Result {
         let is_space = next.is_whitespace() || next.is_control();
         match self.part {
-            Part::Word => {}
-            Part::Address(_) if is_space || next == '|' => {}
-            Part::Address(_) => {
-                self.part = Part::Address(next);
+            MarkupPart::Word => {}
+            MarkupPart::Address(_) if is_space || next == '|' => {}
+            MarkupPart::Address(_) => {
+                self.part = MarkupPart::Address(next);
                 return Ok(());
             }
-            Part::Target(_) if next == '\n' => self.part = Part::Word,
-            Part::Target(open) => {
+            MarkupPart::Target(_) if next == '\n' => self.part = MarkupPart::Word,
+            MarkupPart::Target(open) => {
                 self.part = match (next, open) {
-                    ('(', _) => Part::Target(open.saturating_add(1)),
-                    (')', 0..=1) => Part::Word,
-                    (')', _) => Part::Target(open - 1),
+                    ('(', _) => MarkupPart::Target(open.saturating_add(1)),
+                    (')', 0..=1) => MarkupPart::Word,
+                    (')', _) => MarkupPart::Target(open - 1),
                     _ => return Ok(()),
                 };
                 return Ok(());
             }
-            Part::Tag if is_space => self.part = Part::Word,
-            Part::Tag => {
+            MarkupPart::Tag if is_space => self.part = MarkupPart::Word,
+            MarkupPart::Tag => {
                 match next {
-                    '>' => self.part = Part::Word,
+                    '>' => self.part = MarkupPart::Word,
                     ':' => self.begin_address()?,
                     _ => {}
                 }
                 return Ok(());
             }
-            Part::Fence if is_space => self.part = Part::Word,
-            Part::Fence => return Ok(()),
+            MarkupPart::Fence if is_space => self.part = MarkupPart::Word,
+            MarkupPart::Fence => return Ok(()),
         }
         self.release(Some(next))?;
         // It may have been the beginning of a tag.
-        if self.part == Part::Tag {
+        if self.part == MarkupPart::Tag {
             return Ok(());
         }
         if is_space {
@@ -240,7 +240,7 @@ impl<'a> Filter<'a> {
             '`' if self.is_line_start && self.word.is_empty() && before == Some('`') => {
                 // The third in a row, at the beginning of a line, is a fence.
                 if self.held.take().is_some() {
-                    self.part = Part::Fence;
+                    self.part = MarkupPart::Fence;
                 } else {
                     self.held = Some('`');
                 }
@@ -248,7 +248,7 @@ impl<'a> Filter<'a> {
             '`' | '\\' | ']' => {}
             '[' if self.word == "!" => self.word.clear(),
             '[' => {}
-            '(' if before == Some(']') => self.part = Part::Target(1),
+            '(' if before == Some(']') => self.part = MarkupPart::Target(1),
             '|' => {
                 self.end_word()?;
                 if !self.mark_line() {
@@ -297,7 +297,7 @@ impl<'a> Filter<'a> {
                 Ok(())
             }
             '<' if next.is_some_and(|next| next.is_ascii_alphabetic() || next == '/') => {
-                self.part = Part::Tag;
+                self.part = MarkupPart::Tag;
                 Ok(())
             }
             '>' if matches!(self.word.as_str(), "-" | "=") => {
@@ -353,7 +353,7 @@ impl<'a> Filter<'a> {
     }
 
     fn begin_address(&mut self) -> fmt::Result {
-        self.part = Part::Address(' ');
+        self.part = MarkupPart::Address(' ');
         self.emit(if self.is_english { "a link" } else { "link" })
     }
 
@@ -366,8 +366,8 @@ impl<'a> Filter<'a> {
 
     /// Says the word so far.
     fn end_letters(&mut self) -> fmt::Result {
-        let part = core::mem::replace(&mut self.part, Part::Word);
-        if let Part::Address(last) = part
+        let part = core::mem::replace(&mut self.part, MarkupPart::Word);
+        if let MarkupPart::Address(last) = part
             && ENDS.contains(&last)
         {
             self.last = Some(last);

@@ -5,7 +5,7 @@ use super::outcome::{ErrorType, Failure};
 use super::registry::Name;
 use crate::json::{Mark, Value, Writer};
 use crate::limits;
-use crate::log::error;
+use crate::log::{error, info};
 
 /// Room that a reply needs after the result. A tool whose result is a list stops before it.
 pub(crate) const EPILOGUE: usize = 2 * limits::OUTCOME_TEXT + limits::TOOL_NAME + limits::TRANSACTION + 128;
@@ -91,7 +91,11 @@ impl Failed {
     pub(crate) fn write(failure: &Failure, name: &str, before: Mark, reply: &mut Writer<'_>) -> Self {
         reply.rewind(before);
         failure.write(reply);
-        error!("Tool {} failed: {}", name, failure.error.as_str());
+        match failure.error_type {
+            // Nothing went wrong.
+            ErrorType::Denied => info!("Tool {} was not called: {}", name, failure.error.as_str()),
+            _ => error!("Tool {} failed: {}", name, failure.error.as_str()),
+        }
         Self { is_unknown: failure.is_unknown }
     }
 }

@@ -5,6 +5,8 @@ use core::cell::Cell;
 use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 
+use crate::json::Value;
+
 /// A tool: one of the hub's own, declared as a `static` next to its handler, or one of the controller's.
 ///
 /// All texts use the undecorated name; the prefix is the business of the registry.
@@ -107,7 +109,7 @@ pub enum Implementation {
     /// By the handler of this name, which asks another part of the system.
     Internal(&'static str),
     /// By the handler of this name, within the hub, without a time limit: what it waits for ends by itself.
-    Patient(&'static str),
+    LongRunning(&'static str),
     /// By the controller.
     Mcp,
 }
@@ -125,4 +127,20 @@ impl DeclaredTools {
     pub fn take(&self) -> &'static [&'static Tool<'static>] {
         self.0.lock(|tools| tools.replace(&[]))
     }
+}
+
+/// The caller. A model's call may need a person's approval.
+#[derive(Clone, Copy, Debug)]
+pub enum Caller<'a> {
+    /// A person, or a program of theirs.
+    Person,
+    /// A model.
+    Model {
+        /// The conversation in which it was asked.
+        conversation: &'a str,
+        /// From where people talk with it.
+        satellite: Option<Value<'a>>,
+        /// Whether its answer is spoken.
+        is_spoken: bool,
+    },
 }

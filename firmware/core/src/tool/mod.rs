@@ -4,36 +4,26 @@
 //! shown to people and models as text ([`describe`]) or as a provider's JSON ([`Format`]), and called through
 //! [`execute`](crate::tools::execute).
 
-mod answer;
+mod arguments;
 mod call;
-mod caller;
-mod counts;
+mod controller_answer;
 mod definition;
-mod describe;
 mod format;
-mod input_required;
 mod learn;
-mod names;
 mod outcome;
-mod preference;
 mod registry;
 mod set;
-mod shortened;
 mod texts;
 
-pub use answer::Answer;
-pub(crate) use answer::CUT;
+pub(crate) use arguments::distinct;
+pub use arguments::{TooMany, normalise};
 pub(crate) use call::EPILOGUE;
 pub use call::{Addressed, ControllerCall, Execution, Failed, Withdrawn};
-pub use caller::Caller;
-pub use counts::Counts;
-pub use definition::{DeclaredTools, Example, Hints, Implementation, Tool};
-pub use describe::describe;
-pub use format::{Format, is_listed};
-pub(crate) use names::distinct;
-pub use names::{TooMany, normalise};
-pub use outcome::{ErrorType, Failure, Success, ToolResult};
+pub use controller_answer::Answer;
+pub(crate) use controller_answer::CUT;
+pub use definition::{Caller, DeclaredTools, Example, Hints, Implementation, Tool};
+pub use format::{Format, describe, is_listed};
+pub use outcome::{CallCounts, ErrorType, Failure, Shortened, Success, Summary, ToolResult};
 pub(crate) use registry::LEFT_OUT;
 pub use registry::{Discovered, Full, LeftOut, Listed, Name, Registry, model_name};
 pub use set::{ToolNames, ToolSet};
-pub use shortened::{Shortened, Summary};

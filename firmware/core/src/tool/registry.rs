@@ -5,9 +5,9 @@ use core::fmt;
 use core::ops::ControlFlow;
 
 use super::definition::Hints;
-use super::preference::{Preference, Rank};
+use super::learn::{Preference, Rank};
 use super::texts::{Span, TextArena};
-use super::{Counts, Execution, Implementation, Tool};
+use super::{CallCounts, Execution, Implementation, Tool};
 use crate::json::{Text, Value};
 use crate::limits;
 use crate::log::{debug, info, warn};
@@ -114,10 +114,10 @@ pub(super) struct Contents {
 
 #[derive(Debug)]
 pub(super) enum Entry {
-    Own(&'static Tool<'static>, Counts),
+    Own(&'static Tool<'static>, CallCounts),
     Controllers {
         texts: Span,
-        counts: Counts,
+        counts: CallCounts,
         hints: Hints,
         /// How much the tool is preferred.
         rank: Rank,
@@ -258,7 +258,7 @@ impl Registry {
 
     /// Calls `visit` with the final name of every tool that was called, and its counts, until it breaks. A tool that left
     /// has none any more.
-    pub fn each_count(&self, visit: &mut dyn FnMut(&str, &Counts) -> ControlFlow<()>) {
+    pub fn each_count(&self, visit: &mut dyn FnMut(&str, &CallCounts) -> ControlFlow<()>) {
         let Ok(contents) = self.contents.try_borrow() else { return };
         for entry in &contents.tools {
             let (Entry::Own(_, counts) | Entry::Controllers { counts, .. }) = entry;
@@ -408,11 +408,11 @@ impl Contents {
         if let Some(index) = self.position(&name) {
             warn!("tools: {} was registered before; the new one takes its place", tool.name);
             if let Some(entry) = self.tools.get_mut(index) {
-                *entry = Entry::Own(tool, Counts::NONE);
+                *entry = Entry::Own(tool, CallCounts::NONE);
             }
             return Ok(());
         }
-        if self.tools.push(Entry::Own(tool, Counts::NONE)).is_err() {
+        if self.tools.push(Entry::Own(tool, CallCounts::NONE)).is_err() {
             warn!("tools: {} is left out, there is room for {} only", tool.name, limits::TOOLS);
             return Err(Full);
         }

@@ -7,7 +7,7 @@ use core::pin::{Pin, pin};
 use embassy_time::{Duration, Instant, with_timeout};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
-use crate::approval::{Approver, Denial, GateSettings, Unanswered};
+use crate::approval::{ApprovalPolicy, Approver, Denial, Unanswered};
 use crate::home::Home;
 use crate::json::{Kind, Mark, Value, Writer};
 use crate::limits;
@@ -125,7 +125,7 @@ impl Call<'_, '_> {
             }
             Implementation::Builtin(handler)
             | Implementation::Internal(handler)
-            | Implementation::Patient(handler) => handler,
+            | Implementation::LongRunning(handler) => handler,
         };
         self.check()?;
         if hints.destructive == Some(true) {
@@ -138,7 +138,7 @@ impl Call<'_, '_> {
         self.reply.key("result");
         self.result = Some(self.reply.mark());
         let limit = match implementation {
-            Implementation::Patient(_) => limits::TOOL_LONGEST,
+            Implementation::LongRunning(_) => limits::TOOL_LONGEST,
             _ => limits::TOOL_TIMEOUT,
         };
         let running = with_timeout(limit, handlers.run(handler, self.arguments, self.reply));
@@ -150,7 +150,7 @@ impl Call<'_, '_> {
         };
         // Calls that leave the hub are logged at a lower level: they are frequent, and the other side logs them too.
         match implementation {
-            Implementation::Internal(_) | Implementation::Patient(_) => {
+            Implementation::Internal(_) | Implementation::LongRunning(_) => {
                 trace!("Tool {} completed successfully", name.as_str());
             }
             _ => debug!("Tool {} completed successfully", name.as_str()),
@@ -279,7 +279,7 @@ impl Call<'_, '_> {
     /// Has a call of one of the hub's own tools admitted that may destroy something.
     async fn admit_builtin<F: MultiwriteNorFlash>(
         &mut self,
-        settings: &GateSettings,
+        settings: &ApprovalPolicy,
         hints: Hints,
         approver: &Approver<'_, Store<'_, F>>,
     ) -> Result<(), Failed> {
@@ -290,7 +290,7 @@ impl Call<'_, '_> {
 
     async fn controller<F: MultiwriteNorFlash>(
         &mut self,
-        settings: &GateSettings,
+        settings: &ApprovalPolicy,
         approver: &Approver<'_, Store<'_, F>>,
     ) -> Result<Success, Failed> {
         let start = self.start;

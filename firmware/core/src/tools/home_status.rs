@@ -32,9 +32,9 @@ pub(super) static TOOL: Tool<'static> = Tool {
 
 /// A row of the status: the key, the words before the names, and whether a device belongs there. The most important
 /// rows come first, because the end may be cut.
-type Row = (&'static str, &'static str, fn(&Device<'_>) -> bool);
+type StatusRow = (&'static str, &'static str, fn(&Device<'_>) -> bool);
 
-const ROWS: [Row; 7] = [
+const ROWS: [StatusRow; 7] = [
     ("alarm", "Alarm", |device| stands_out(device, Notable::Alarm)),
     ("unlocked", "Unlocked", |device| stands_out(device, Notable::Unlocked)),
     ("open", "Open", |device| stands_out(device, Notable::Open)),
@@ -85,7 +85,7 @@ pub(super) async fn run<S>(
     home.survey(&survey, &mut |_| count += 1);
     if let Some(room) = room.as_deref().filter(|_| count == 0) {
         let failure = Failure::new(ErrorType::NotFound, format_args!("No device is in a room called '{room}'"));
-        return Err(failure.saying(format_args!("I know no devices in {room}.")));
+        return Err(failure.saying(format_args!("I don't know any devices in {room}.")));
     }
     let mut words = String::<{ limits::OUTCOME_TEXT }>::new();
     let mut end = ".";

@@ -1,7 +1,7 @@
 //! The executor ([`execute`]), and the hub's own tools, one file each, with the list of them. `README.md` in this folder is the template for a new one.
 
 mod execute;
-mod flags;
+mod flag_tools;
 
 use core::cell::Cell;
 use core::pin::{Pin, pin};
@@ -128,12 +128,12 @@ declare! {
     search
     math_eval
     echo
-    set_project_flag (in flags)
-    get_project_flag (in flags)
-    list_project_flags (in flags)
-    set_feature_flag (in flags)
-    get_feature_flag (in flags)
-    list_feature_flags (in flags)
+    set_project_flag (in flag_tools)
+    get_project_flag (in flag_tools)
+    list_project_flags (in flag_tools)
+    set_feature_flag (in flag_tools)
+    get_feature_flag (in flag_tools)
+    list_feature_flags (in flag_tools)
     get_content
     home_status
     undo

@@ -6,8 +6,8 @@ use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
 use super::ToolCall;
-use crate::approval::{Denial, GateSettings, Unanswered};
-use crate::home::{ChangeId, DISTINCT_NAME, DeclaredAction, DeviceId, NotUndone, Step, read_actions, read_back};
+use crate::approval::{Denial, ApprovalPolicy, Unanswered};
+use crate::home::{ChangeId, DISTINCT_NAME, DeclaredAction, DeviceId, NotUndone, UndoStep, read_actions, read_back};
 use crate::json::{Mark, Value, Writer};
 use crate::limits;
 use crate::store::Store;
@@ -24,7 +24,7 @@ pub(super) static TOOL: Tool<'static> = Tool {
         explanation: "The kitchen light is as it was before the last call.",
     }],
     // What it calls has its own time limits, and may wait for a person.
-    implementation: Implementation::Patient("undo"),
+    implementation: Implementation::LongRunning("undo"),
     ..Tool::builtin("undo")
 };
 
@@ -105,7 +105,7 @@ fn explain<S>(undo: &ToolCall<'_, S>, why: NotUndone) -> Failure {
 }
 
 /// What the controller says.
-type Words = String<{ limits::OUTCOME_TEXT }>;
+type RefusalText = String<{ limits::OUTCOME_TEXT }>;
 
 /// Why a step cannot be done.
 enum Stuck {
@@ -116,9 +116,9 @@ enum Stuck {
     /// It is not admitted.
     Denied(Name, Denial),
     /// The controller refused it, in words.
-    Refused(Words),
+    Refused(RefusalText),
     /// The controller does not know whether it was done, in words.
-    Unknown(Words),
+    Unknown(RefusalText),
     /// There is no answer.
     Unanswered(Unanswered),
 }
@@ -155,9 +155,9 @@ fn written<'a>(result: &'a Writer<'_>, before: Mark) -> Value<'a> {
 /// Does one step. It is a call like any other: judged, and sent once. Its arguments are in `result` until it is done.
 async fn perform<F: MultiwriteNorFlash>(
     undo: &ToolCall<'_, Store<'_, F>>,
-    settings: &GateSettings,
+    settings: &ApprovalPolicy,
     device: &DeviceId,
-    step: &Step,
+    step: &UndoStep,
     unless_changed: Option<ChangeId>,
     result: &mut Writer<'_>,
 ) -> Result<(), Stuck> {
@@ -196,7 +196,7 @@ async fn perform<F: MultiwriteNorFlash>(
         // The tools may have changed while somebody was asked.
         if undo.hub.registry.version() == definitions { Ok(()) } else { Err(Withdrawn::Redefined) }
     };
-    let mut words = Words::new();
+    let mut words = RefusalText::new();
     match admitted.call(undo.hub.port, compose, |answer| answer.refusal(&mut words)).await {
         Ok(Ok(_)) => {
             result.rewind(before);

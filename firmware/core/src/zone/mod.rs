@@ -19,14 +19,14 @@ mod tests;
 use core::fmt::{self, Display};
 
 pub use self::calendar::Date;
-pub use self::names::Name;
+pub use self::names::ZoneName;
 pub use self::rule::Rule;
 
 /// A time zone that somebody chose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Zone {
     /// As the database spells it. Empty if it was written as a rule.
-    pub name: Name,
+    pub name: ZoneName,
     /// The distance to UTC.
     pub rule: Rule,
 }
@@ -44,7 +44,7 @@ impl Zone {
             start.is_some_and(|name| matches!(&name.map(|byte| byte.to_ascii_uppercase()), b"UTC" | b"GMT"));
         match Rule::parse(text) {
             Some(rule) if !is_trap || !rule.is_fixed() || rule == Rule::UTC => {
-                Ok(Self { name: Name::new(), rule })
+                Ok(Self { name: ZoneName::new(), rule })
             }
             _ => Err(UnknownZone { nearest: names::nearest(text) }),
         }
@@ -60,7 +60,7 @@ pub struct UnknownZone {
 
 impl UnknownZone {
     /// The name that was perhaps meant. Empty if none is like it.
-    pub fn nearest(self) -> Name {
+    pub fn nearest(self) -> ZoneName {
         self.nearest.and_then(names::nth).unwrap_or_default()
     }
 }

@@ -10,7 +10,7 @@ use super::{Rule, Zone};
 use crate::limits;
 
 /// A name of the database.
-pub type Name = String<{ limits::ZONE_NAME }>;
+pub type ZoneName = String<{ limits::ZONE_NAME }>;
 
 /// From here on, the byte for the rule is an index into [`RULES`]. Below, it is a fixed offset in quarters of an hour.
 pub(super) const FIRST_RULE: i8 = 64;
@@ -22,18 +22,18 @@ pub(super) const FIRST_PAIR: u8 = 0x80;
 const PAIR_DEPTH: usize = 16;
 
 /// Walks through all names.
-pub(super) struct Names {
+pub(super) struct ZoneNames {
     rest: &'static [u8],
-    name: Name,
+    name: ZoneName,
 }
 
-impl Names {
+impl ZoneNames {
     pub(super) const fn new() -> Self {
-        Self { rest: NAMES, name: Name::new() }
+        Self { rest: NAMES, name: ZoneName::new() }
     }
 
     /// The next name, and the byte for its rule.
-    pub(super) fn next(&mut self) -> Option<(&Name, i8)> {
+    pub(super) fn next(&mut self) -> Option<(&ZoneName, i8)> {
         let [same, rule, rest @ ..] = self.rest else { return None };
         self.name.truncate(usize::from(*same));
         let length = rest.iter().take_while(|byte| **byte >= b' ').count();
@@ -59,8 +59,8 @@ impl Names {
 
 /// The zone of this name, or of the only zone with this last part.
 pub(super) fn find(text: &str) -> Option<Zone> {
-    let mut names = Names::new();
-    let mut found: Option<(Name, i8)> = None;
+    let mut names = ZoneNames::new();
+    let mut found: Option<(ZoneName, i8)> = None;
     let mut is_clear = true;
     while let Some((name, rule)) = names.next() {
         if is_same(name, text) {
@@ -101,8 +101,8 @@ const fn fold(byte: u8) -> u8 {
 }
 
 /// The name at an index.
-pub(super) fn nth(index: u16) -> Option<Name> {
-    let mut names = Names::new();
+pub(super) fn nth(index: u16) -> Option<ZoneName> {
+    let mut names = ZoneNames::new();
     for _ in 0..index {
         names.next()?;
     }
@@ -117,7 +117,7 @@ pub(super) fn nearest(text: &str) -> Option<u16> {
     if text.len() > limits::ZONE_NAME {
         return nearest;
     }
-    let mut names = Names::new();
+    let mut names = ZoneNames::new();
     let mut index = 0;
     while let Some((name, _)) = names.next() {
         let last = last_part(name).unwrap_or(name);

@@ -21,13 +21,13 @@ pub struct Rule {
 struct Daylight {
     /// Seconds ahead of UTC.
     offset: i32,
-    start: Change,
-    end: Change,
+    start: ClockChange,
+    end: ClockChange,
 }
 
 /// When the clocks change, each year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Change {
+struct ClockChange {
     day: Day,
     /// Since midnight, by the clock before the change. Can be days away.
     second: i32,
@@ -91,7 +91,7 @@ impl Rule {
     }
 }
 
-impl Change {
+impl ClockChange {
     /// In seconds since 1970, by the local clock before the change.
     fn local(self, year: i32) -> i64 {
         let first = days_before(year, 1);
@@ -153,7 +153,7 @@ impl Cursor<'_> {
     }
 
     /// `,day[/time]`. Without a time, two in the morning.
-    fn change(&mut self) -> Option<Change> {
+    fn change(&mut self) -> Option<ClockChange> {
         self.expect(b',')?;
         let day = if self.take(b'M') {
             let month = self.number(1, 12)?;
@@ -167,7 +167,7 @@ impl Cursor<'_> {
             Day::After(self.number(0, 365)?)
         };
         let second = if self.take(b'/') { self.time(167)? } else { 2 * HOUR };
-        Some(Change { day, second })
+        Some(ClockChange { day, second })
     }
 
     /// `[+|-]hh[:mm[:ss]]`, in seconds.

@@ -39,7 +39,11 @@ fn one(intent: &Intent, result: &ToolResult) -> String {
     let content = &result.content;
     if result.is_error || content["success"] == false {
         let words = words(content);
-        return if words.starts_with("Sorry") { words } else { format!("Sorry, that did not work: {words}") };
+        return if ["Sorry", "OK, "].iter().any(|start| words.starts_with(start)) {
+            words
+        } else {
+            format!("Sorry, that did not work: {words}")
+        };
     }
     let result = conversation::result(content);
     let made = match intent {

@@ -1,20 +1,20 @@
 //! The way from Home Assistant's voice assistants to a hub: a Wyoming service of the kind `handle`.
 //!
 //! ```text
-//!   satellite ──► Home Assistant ──transcript──► server ──► desk ──► session ──request/transcript──► hub
+//!   satellite ──► Home Assistant ──transcript──► server ──► requests ──► session ──request/transcript──► hub
 //!                        ▲ ◄──handled, not-handled──┘ ◄───────┘ ◄─────reply, speech, availability──────┘
 //! ```
 //!
-//! `event` reads and writes the frames of Wyoming, `server` keeps its peers within limits, `desk` decides what becomes of each
+//! `event` reads and writes the frames of Wyoming, `server` keeps its peers within limits, `requests` decides what becomes of each
 //! question, without I/O, and `session` keeps the connection to the broker. Whatever happens, a question is answered in words
 //! that can be said, and before Home Assistant gives up.
 
 mod announce;
-mod desk;
 mod event;
+mod no_reply;
+mod requests;
 mod server;
 mod session;
-mod silence;
 
 #[cfg(test)]
 mod tests;
@@ -26,9 +26,9 @@ use host_desktop::random::random_seed;
 
 pub use announce::Announcement;
 pub use event::{Event, Malformed, ReadError};
+pub use no_reply::NoReply;
 pub use server::Listener;
 pub use session::run;
-pub use silence::Silence;
 
 /// The settings of the service.
 #[derive(Clone, Debug)]

@@ -15,9 +15,9 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use super::desk::{Answer, Question};
 use super::event::{Event, ReadError};
-use super::silence::Silence;
+use super::no_reply::NoReply;
+use super::requests::{Answer, Question};
 
 /// Peers at the same time. Home Assistant has one connection for each question.
 pub(super) const PEERS: usize = 32;
@@ -122,7 +122,7 @@ pub(super) async fn serve(mut listener: Listener, ask: mpsc::Sender<Question>) {
             // Of more than these, nobody is told.
             if let Ok(place) = Arc::clone(&refused).try_acquire_owned() {
                 peers.spawn(async move {
-                    let _ = dismiss(BufReader::new(peer), Silence::Busy).await;
+                    let _ = dismiss(BufReader::new(peer), NoReply::Busy).await;
                     drop(place);
                 });
             }
@@ -146,11 +146,11 @@ async fn talk(peer: Peer, ask: &mpsc::Sender<Question>) -> io::Result<()> {
             Ok(Err(ReadError::Transport(error))) => return Err(error),
             Ok(Err(ReadError::Peer(why))) => {
                 log::warn!("voice: a connection was closed: {why}");
-                return dismiss(peer, Silence::Malformed).await;
+                return dismiss(peer, NoReply::Malformed).await;
             }
             Err(_) => {
                 log::warn!("voice: a connection was closed: an event took too long");
-                return dismiss(peer, Silence::Malformed).await;
+                return dismiss(peer, NoReply::Malformed).await;
             }
         };
         let answer = match event.kind.as_str() {
@@ -161,7 +161,7 @@ async fn talk(peer: Peer, ask: &mpsc::Sender<Question>) -> io::Result<()> {
             "transcript" => {
                 let context = event.data.get("context").and_then(Value::as_object);
                 let answer = hear(&event, context, ask).await;
-                if answer != Err(Silence::NothingHeard) {
+                if answer != Err(NoReply::NothingHeard) {
                     idle_until = Instant::now() + IDLE;
                 }
                 respond(context, answer)
@@ -177,7 +177,7 @@ async fn talk(peer: Peer, ask: &mpsc::Sender<Question>) -> io::Result<()> {
 async fn hear(event: &Event, context: Option<&Map<String, Value>>, ask: &mpsc::Sender<Question>) -> Answer {
     let text = event.text("text").unwrap_or_default().trim();
     if text.is_empty() {
-        return Err(Silence::NothingHeard);
+        return Err(NoReply::NothingHeard);
     }
     let named = |name: &str| {
         let name = context?.get(name)?.as_str()?;
@@ -192,15 +192,15 @@ async fn hear(event: &Event, context: Option<&Map<String, Value>>, ask: &mpsc::S
         language: event.text("language").map(Into::into),
         answer,
     };
-    ask.send(question).await.map_err(|_| Silence::NoBroker)?;
-    let answer = answered.await.unwrap_or(Err(Silence::NoBroker));
+    ask.send(question).await.map_err(|_| NoReply::NoBroker)?;
+    let answer = answered.await.unwrap_or(Err(NoReply::NoBroker));
     let milliseconds = started.elapsed().as_millis();
     match answer {
         Ok(_) => log::info!("voice: a question was answered after {milliseconds} ms"),
-        Err(silence) => log::warn!(
+        Err(no_reply) => log::warn!(
             "voice: a question was not answered after {milliseconds} ms: {}{}",
-            silence.words(),
-            silence.hint()
+            no_reply.words(),
+            no_reply.hint()
         ),
     }
     answer
@@ -210,7 +210,7 @@ async fn hear(event: &Event, context: Option<&Map<String, Value>>, ask: &mpsc::S
 fn respond(context: Option<&Map<String, Value>>, answer: Answer) -> Event {
     let (kind, text) = match &answer {
         Ok(text) => ("handled", text.as_str()),
-        Err(silence) => ("not-handled", silence.words()),
+        Err(no_reply) => ("not-handled", no_reply.words()),
     };
     let mut event = Event::new(kind, json!({ "text": text }));
     if let Some(context) = context {
@@ -225,7 +225,7 @@ async fn send(peer: &mut (impl AsyncWrite + Unpin), event: &Event) -> io::Result
 
 /// Tells a peer why, and closes the connection. What it still sends is read for a moment: otherwise the words would be lost
 /// with the connection.
-async fn dismiss(mut peer: BufReader<Peer>, why: Silence) -> io::Result<()> {
+async fn dismiss(mut peer: BufReader<Peer>, why: NoReply) -> io::Result<()> {
     send(&mut peer, &respond(None, Err(why))).await?;
     peer.shutdown().await?;
     let _ = timeout(FAREWELL, async {

@@ -15,9 +15,9 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::Settings;
-use super::desk::{Desk, Question};
+use super::no_reply::NoReply;
+use super::requests::{Question, VoiceRequests};
 use super::server::{self, Listener};
-use super::silence::Silence;
 use crate::Unfit;
 
 const ROLE: Role = Role {
@@ -69,27 +69,27 @@ async fn keep(mut dial: impl Dial, settings: &Settings, mut questions: mpsc::Rec
         Err(unfit) => return Unfit(unfit),
     };
     let topics = Topics::new(settings);
-    let mut desk = Desk::new(settings.hub.as_deref());
+    let mut requests = VoiceRequests::new(settings.hub.as_deref());
     loop {
         let broker = &settings.broker.destination();
         let lost = match tokio::select! {
             biased;
             connected = client.connect(&mut dial, broker) => connected,
-            never = be_away(&mut desk, &mut questions) => match never {},
+            never = be_away(&mut requests, &mut questions) => match never {},
         } {
             Ok(mut connection) => {
                 log::info!("voice: connected to {}:{}", broker.host, broker.port);
-                let Err(lost) = serve(&mut connection, &topics, &mut desk, &mut questions).await;
+                let Err(lost) = serve(&mut connection, &topics, &mut requests, &mut questions).await;
                 lost
             }
             Err(lost) => lost,
         };
-        desk.disconnected();
+        requests.disconnected();
         let failure = client.explain_loss(lost);
         tokio::select! {
             biased;
             () = client.wait(broker, failure) => {}
-            never = be_away(&mut desk, &mut questions) => match never {},
+            never = be_away(&mut requests, &mut questions) => match never {},
         }
     }
 }
@@ -111,15 +111,15 @@ fn config<'a>(
 }
 
 /// Without a broker: apologises to new callers. Earlier questions keep waiting for their usual time.
-async fn be_away(desk: &mut Desk, questions: &mut mpsc::Receiver<Question>) -> Infallible {
+async fn be_away(requests: &mut VoiceRequests, questions: &mut mpsc::Receiver<Question>) -> Infallible {
     loop {
         tokio::select! {
             biased;
             Some(question) = questions.recv() => {
                 // The caller may have left.
-                let _ = question.answer.send(Err(Silence::NoBroker));
+                let _ = question.answer.send(Err(NoReply::NoBroker));
             }
-            () = until(desk.next_end()) => desk.expire(Instant::now()),
+            () = until(requests.next_end()) => requests.expire(Instant::now()),
         }
     }
 }
@@ -136,10 +136,10 @@ async fn until(time: Option<Instant>) {
 async fn serve<IO: Io>(
     connection: &mut Connection<'_, '_, IO>,
     topics: &Topics,
-    desk: &mut Desk,
+    requests: &mut VoiceRequests,
     questions: &mut mpsc::Receiver<Question>,
 ) -> Result<Infallible, Lost> {
-    desk.forget_hubs();
+    requests.forget_hubs();
     // A resumed session keeps its subscriptions. Retained messages come only with a new subscription.
     let mut hubs_are_told = connection.is_fresh();
     let settled = Instant::now() + SETTLE;
@@ -153,9 +153,9 @@ async fn serve<IO: Io>(
             let availability = TopicFilter::new(&topics.availability).options(options);
             hubs_are_told = connection.subscribe_besides(availability).await?;
         }
-        send(connection, topics, desk).await?;
+        send(connection, topics, requests).await?;
         let is_settled = Instant::now() >= settled;
-        let several = desk.several().filter(|_| is_settled);
+        let several = requests.several().filter(|_| is_settled);
         if named != several {
             if let Some(names) = &several {
                 let names = one_line::<512>(names);
@@ -165,15 +165,15 @@ async fn serve<IO: Io>(
             }
             named = several;
         }
-        let due = desk.next_end().into_iter().chain((!is_settled).then_some(settled)).min();
+        let due = requests.next_end().into_iter().chain((!is_settled).then_some(settled)).min();
         tokio::select! {
             // In order, not by chance: a run in virtual time goes the same way every time.
             biased;
             received = connection.receive() => if let Some(received) = received? {
-                topics.deliver(&received.message, desk);
+                topics.deliver(&received.message, requests);
             },
-            Some(question) = questions.recv(), if is_settled => desk.ask(question, Instant::now()),
-            () = until(due) => desk.expire(Instant::now()),
+            Some(question) = questions.recv(), if is_settled => requests.ask(question, Instant::now()),
+            () = until(due) => requests.expire(Instant::now()),
         }
     }
 }
@@ -182,12 +182,12 @@ async fn serve<IO: Io>(
 async fn send<IO: Io>(
     connection: &mut Connection<'_, '_, IO>,
     topics: &Topics,
-    desk: &mut Desk,
+    requests: &mut VoiceRequests,
 ) -> Result<(), Lost> {
-    while let Some(request) = desk.requests.front() {
+    while let Some(request) = requests.requests.front() {
         let left = request.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            desk.requests.pop_front();
+            requests.requests.pop_front();
             continue;
         }
         let seconds = u32::try_from(left.as_secs()).unwrap_or(u32::MAX).max(1);
@@ -201,10 +201,10 @@ async fn send<IO: Io>(
         // QoS 2, because a resumed session may repeat the publication.
         match connection.publish(publication.qos(QoS::ExactlyOnce).properties(&properties)).await? {
             Sent::Later => break,
-            Sent::Now(_) => drop(desk.requests.pop_front()),
+            Sent::Now(_) => drop(requests.requests.pop_front()),
             Sent::Never => {
                 log::warn!("voice: a request of {} bytes cannot be sent", request.payload.len());
-                desk.requests.pop_front();
+                requests.requests.pop_front();
             }
         }
     }
@@ -240,14 +240,14 @@ impl Topics {
         self.replies.replacen('+', hub, 1)
     }
 
-    fn deliver(&self, message: &InboundPublish<'_>, desk: &mut Desk) {
+    fn deliver(&self, message: &InboundPublish<'_>, requests: &mut VoiceRequests) {
         let (payload, now) = (message.payload(), Instant::now());
         match message.topic().split('/').collect::<Vec<_>>()[..] {
-            ["hearthwave", _, "reply", ..] => desk.reply(message.correlation_data(), payload, now),
+            ["hearthwave", _, "reply", ..] => requests.reply(message.correlation_data(), payload, now),
             // Relays tell on such a topic, too, whether they are there.
             ["hearthwave", "relay", "availability"] => {}
-            ["hearthwave", hub, "availability"] => desk.availability(hub, payload),
-            ["hearthwave", hub, "speech"] if !message.retained() => desk.speech(hub, payload, now),
+            ["hearthwave", hub, "availability"] => requests.availability(hub, payload),
+            ["hearthwave", hub, "speech"] if !message.retained() => requests.speech(hub, payload, now),
             _ => {}
         }
     }

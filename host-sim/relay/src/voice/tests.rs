@@ -8,10 +8,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::desk::{Answer, Desk, Question};
 use super::event::{DATA, Event, HEADER, Malformed, PAYLOAD, ReadError};
+use super::no_reply::NoReply;
+use super::requests::{Answer, Question, VoiceRequests};
 use super::server::{self, Listener, PEERS};
-use super::silence::Silence;
 
 /// As the Python client 1.10.2 writes them: the last one for Home Assistant 2026.4, the one before it for 2025.4.
 const CAPTURED: [(&[u8], &str); 5] = [
@@ -195,9 +195,9 @@ fn a_transcript_is_handled_or_not_and_its_context_comes_back() {
             (
                 json!({ "device_id": "d" }),
                 Some("d"),
-                Err(Silence::Offline),
+                Err(NoReply::Offline),
                 "not-handled",
-                Silence::Offline.words(),
+                NoReply::Offline.words(),
             ),
             (json!({ "satellite_id": "", "device_id": 5 }), None, Ok("Hm.".into()), "handled", "Hm."),
         ] {
@@ -216,7 +216,7 @@ fn a_transcript_is_handled_or_not_and_its_context_comes_back() {
             let answer = next(&mut peer).await.expect("an answer");
             assert_eq!(
                 (answer.kind.as_str(), answer.text("text")),
-                ("not-handled", Some(Silence::NothingHeard.words()))
+                ("not-handled", Some(NoReply::NothingHeard.words()))
             );
         }
     });
@@ -239,7 +239,7 @@ fn peers_that_stall_or_talk_nonsense_are_dismissed_in_words() {
             let answer = next(&mut peer).await.expect("words");
             assert_eq!(
                 (answer.kind.as_str(), answer.text("text")),
-                ("not-handled", Some(Silence::Malformed.words()))
+                ("not-handled", Some(NoReply::Malformed.words()))
             );
             assert_eq!(next(&mut peer).await, None, "closed");
             let seconds = begun.elapsed().as_secs();
@@ -283,7 +283,7 @@ fn too_many_peers_are_told_so_and_the_others_are_served() {
         }
         let mut refused = peer(&service).await;
         let answer = next(&mut refused).await.expect("words");
-        assert_eq!((answer.kind.as_str(), answer.text("text")), ("not-handled", Some(Silence::Busy.words())));
+        assert_eq!((answer.kind.as_str(), answer.text("text")), ("not-handled", Some(NoReply::Busy.words())));
         assert_eq!(next(&mut refused).await, None);
         let ping = Event::new("ping", json!({}));
         for peer in &mut peers {
@@ -313,135 +313,146 @@ fn a_peer_that_takes_nothing_does_not_hold_its_place() {
     });
 }
 
-/// What is asked at a desk, and the answer to come.
-fn ask(desk: &mut Desk, text: &str, satellite: Option<&str>, now: Instant) -> oneshot::Receiver<Answer> {
+/// What is asked, and the answer to come.
+fn ask(
+    requests: &mut VoiceRequests,
+    text: &str,
+    satellite: Option<&str>,
+    now: Instant,
+) -> oneshot::Receiver<Answer> {
     let (answer, answered) = oneshot::channel();
     let satellite = satellite.map(Into::into);
-    desk.ask(Question { text: text.into(), satellite, conversation: None, language: None, answer }, now);
+    requests.ask(Question { text: text.into(), satellite, conversation: None, language: None, answer }, now);
     answered
 }
 
 #[test]
 fn only_the_hub_that_is_meant_is_asked() {
     let now = Instant::now();
-    let mut desk = Desk::new(None);
-    let refused = |desk: &mut Desk| ask(desk, "hi", None, now).try_recv().expect("at once").expect_err("why");
-    assert_eq!(refused(&mut desk), Silence::NoHub);
-    desk.availability("attic", b"offline");
-    assert_eq!(refused(&mut desk), Silence::Offline);
-    desk.availability("attic", b"online");
-    let mut answered = ask(&mut desk, "hi", None, now);
-    assert_eq!(desk.requests.pop_front().expect("a request").topic, "hearthwave/attic/request/transcript");
+    let mut requests = VoiceRequests::new(None);
+    let refused = |requests: &mut VoiceRequests| {
+        ask(requests, "hi", None, now).try_recv().expect("at once").expect_err("why")
+    };
+    assert_eq!(refused(&mut requests), NoReply::NoHub);
+    requests.availability("attic", b"offline");
+    assert_eq!(refused(&mut requests), NoReply::Offline);
+    requests.availability("attic", b"online");
+    let mut answered = ask(&mut requests, "hi", None, now);
+    assert_eq!(
+        requests.requests.pop_front().expect("a request").topic,
+        "hearthwave/attic/request/transcript"
+    );
     // One more, even if it is away, might be the one that is meant.
-    desk.availability("den", b"offline");
-    assert_eq!(refused(&mut desk), Silence::SeveralHubs);
-    assert_eq!(desk.several().as_deref(), Some("attic, den"));
-    desk.availability("den", b"");
-    assert_eq!(desk.several(), None);
+    requests.availability("den", b"offline");
+    assert_eq!(refused(&mut requests), NoReply::SeveralHubs);
+    assert_eq!(requests.several().as_deref(), Some("attic, den"));
+    requests.availability("den", b"");
+    assert_eq!(requests.several(), None);
     // It goes while it works.
     assert!(answered.try_recv().is_err(), "not yet");
-    desk.availability("attic", b"offline");
-    assert_eq!(answered.try_recv().expect("at once"), Err(Silence::Lost));
-    let mut desk = Desk::new(Some("den"));
+    requests.availability("attic", b"offline");
+    assert_eq!(answered.try_recv().expect("at once"), Err(NoReply::Lost));
+    let mut requests = VoiceRequests::new(Some("den"));
     for hub in ["attic", "den", "hall"] {
-        desk.availability(hub, b"online");
+        requests.availability(hub, b"online");
     }
-    let _answered = ask(&mut desk, "hi", None, now);
-    assert_eq!(desk.requests.pop_front().expect("a request").topic, "hearthwave/den/request/transcript");
+    let _answered = ask(&mut requests, "hi", None, now);
+    assert_eq!(requests.requests.pop_front().expect("a request").topic, "hearthwave/den/request/transcript");
 }
 
 #[test]
 fn a_hub_that_takes_too_long_is_told_to_stop() {
     let now = Instant::now();
-    let mut desk = Desk::new(None);
-    desk.availability("attic", b"online");
-    let mut answered = ask(&mut desk, "hi", Some("den"), now);
-    let request = desk.requests.pop_front().expect("a request");
+    let mut requests = VoiceRequests::new(None);
+    requests.availability("attic", b"online");
+    let mut answered = ask(&mut requests, "hi", Some("den"), now);
+    let request = requests.requests.pop_front().expect("a request");
     let body: Value = serde_json::from_slice(&request.payload).expect("JSON");
     assert_eq!(body, json!({ "text": "hi", "addressed": true, "conversation": "den", "satellite": "den" }));
     // Before Home Assistant gives up, and nothing is done later.
-    let end = desk.next_end().expect("an end");
+    let end = requests.next_end().expect("an end");
     assert!(end - now < Duration::from_secs(75) && request.until == end);
-    desk.expire(end - Duration::from_millis(1));
+    requests.expire(end - Duration::from_millis(1));
     assert!(answered.try_recv().is_err(), "not yet");
-    desk.expire(end);
-    assert_eq!(answered.try_recv().expect("now"), Err(Silence::Late));
-    let cancel = desk.requests.pop_front().expect("a request");
+    requests.expire(end);
+    assert_eq!(answered.try_recv().expect("now"), Err(NoReply::Late));
+    let cancel = requests.requests.pop_front().expect("a request");
     assert_eq!(
         (cancel.topic.as_str(), cancel.payload.as_slice()),
         ("hearthwave/attic/request/cancel", &b"{\"conversation\":\"den\"}"[..])
     );
-    desk.reply(Some(&request.correlation), b"{\"text\":\"too late\"}", end);
+    requests.reply(Some(&request.correlation), b"{\"text\":\"too late\"}", end);
     // A hub that is named but was never seen gets less time.
-    let mut desk = Desk::new(Some("attic"));
-    let mut answered = ask(&mut desk, "hi", None, now);
-    desk.expire(now + Duration::from_secs(10));
-    assert_eq!(answered.try_recv().expect("now"), Err(Silence::NoHub));
+    let mut requests = VoiceRequests::new(Some("attic"));
+    let mut answered = ask(&mut requests, "hi", None, now);
+    requests.expire(now + Duration::from_secs(10));
+    assert_eq!(answered.try_recv().expect("now"), Err(NoReply::NoHub));
 }
 
 #[test]
 fn replies_become_words() {
     let now = Instant::now();
-    let mut desk = Desk::new(None);
-    desk.availability("attic", b"online");
+    let mut requests = VoiceRequests::new(None);
+    requests.availability("attic", b"online");
     for (reply, answer) in [
         ("{\"text\":\"It is on.\",\"conversation\":\"default\"}", Ok("It is on.".to_owned())),
-        ("{\"success\":false,\"error\":\"x\",\"error_type\":\"busy\"}", Err(Silence::Busy)),
-        ("{\"success\":false,\"error\":\"x\",\"error_type\":\"too_large\"}", Err(Silence::TooLong)),
-        ("{\"success\":false,\"error\":\"x\",\"error_type\":\"invalid_request\"}", Err(Silence::Refused)),
-        ("{\"success\":true,\"addressed\":false}", Err(Silence::Outdated)),
-        ("nonsense", Err(Silence::Refused)),
+        ("{\"success\":false,\"error\":\"x\",\"error_type\":\"busy\"}", Err(NoReply::Busy)),
+        ("{\"success\":false,\"error\":\"x\",\"error_type\":\"too_large\"}", Err(NoReply::TooLong)),
+        ("{\"success\":false,\"error\":\"x\",\"error_type\":\"invalid_request\"}", Err(NoReply::Refused)),
+        ("{\"success\":true,\"addressed\":false}", Err(NoReply::Outdated)),
+        ("nonsense", Err(NoReply::Refused)),
     ] {
-        let mut answered = ask(&mut desk, "hi", None, now);
-        let correlation = desk.requests.pop_front().expect("a request").correlation;
+        let mut answered = ask(&mut requests, "hi", None, now);
+        let correlation = requests.requests.pop_front().expect("a request").correlation;
         for other in [None, Some(&b"x"[..]), Some(&[0xff; 8])] {
-            desk.reply(other, b"{\"text\":\"of somebody else\"}", now);
+            requests.reply(other, b"{\"text\":\"of somebody else\"}", now);
         }
-        desk.reply(Some(&correlation), reply.as_bytes(), now);
+        requests.reply(Some(&correlation), reply.as_bytes(), now);
         assert_eq!(answered.try_recv().expect("at once"), answer, "{reply}");
     }
     let long = "x".repeat(5000);
-    assert_eq!(ask(&mut desk, &long, None, now).try_recv().expect("at once"), Err(Silence::TooLong));
-    assert!(desk.requests.is_empty());
+    assert_eq!(ask(&mut requests, &long, None, now).try_recv().expect("at once"), Err(NoReply::TooLong));
+    assert!(requests.requests.is_empty());
 }
 
 #[test]
 fn a_question_back_is_an_answer_and_what_follows_it_is_said_with_the_next() {
     let now = Instant::now();
-    let mut desk = Desk::new(None);
-    desk.availability("attic", b"online");
-    let mut unlock = ask(&mut desk, "unlock the door", Some("porch"), now);
-    let first = desk.requests.pop_front().expect("a request").correlation;
-    desk.speech("attic", br#"{"text":"elsewhere","conversation":"den"}"#, now);
-    desk.speech("den", br#"{"text":"elsewhere","conversation":"porch"}"#, now);
+    let mut requests = VoiceRequests::new(None);
+    requests.availability("attic", b"online");
+    let mut unlock = ask(&mut requests, "unlock the door", Some("porch"), now);
+    let first = requests.requests.pop_front().expect("a request").correlation;
+    requests.speech("attic", br#"{"text":"elsewhere","conversation":"den"}"#, now);
+    requests.speech("den", br#"{"text":"elsewhere","conversation":"porch"}"#, now);
     assert!(unlock.try_recv().is_err(), "not yet");
-    desk.speech("attic", br#"{"text":"Say the PIN.","conversation":"porch"}"#, now);
+    requests.speech("attic", br#"{"text":"Say the PIN.","conversation":"porch"}"#, now);
     assert_eq!(unlock.try_recv().expect("at once"), Ok("Say the PIN.".into()));
     // A wrong one first: nothing follows it.
-    let mut wrong = ask(&mut desk, "1234", Some("porch"), now);
-    let second = desk.requests.pop_front().expect("a request").correlation;
-    desk.reply(Some(&second), br#"{"text":"That is not the PIN."}"#, now);
+    let mut wrong = ask(&mut requests, "1234", Some("porch"), now);
+    let second = requests.requests.pop_front().expect("a request").correlation;
+    requests.reply(Some(&second), br#"{"text":"That is not the PIN."}"#, now);
     assert!(wrong.try_recv().is_err(), "not yet");
-    desk.expire(desk.next_end().expect("soon"));
+    requests.expire(requests.next_end().expect("soon"));
     assert_eq!(wrong.try_recv().expect("now"), Ok("That is not the PIN.".into()));
-    let mut right = ask(&mut desk, "4711", Some("porch"), now);
-    let third = desk.requests.pop_front().expect("a request").correlation;
-    desk.reply(Some(&third), br#"{"text":"Thank you."}"#, now);
-    desk.reply(Some(&first), br#"{"text":"The door is open."}"#, now);
+    let mut right = ask(&mut requests, "4711", Some("porch"), now);
+    let third = requests.requests.pop_front().expect("a request").correlation;
+    requests.reply(Some(&third), br#"{"text":"Thank you."}"#, now);
+    requests.reply(Some(&first), br#"{"text":"The door is open."}"#, now);
     assert_eq!(right.try_recv().expect("at once"), Ok("Thank you. The door is open.".into()));
-    assert_eq!(desk.next_end(), None, "nothing is left");
+    assert_eq!(requests.next_end(), None, "nothing is left");
 }
 
 #[test]
 fn rooms_with_long_names_stay_apart() {
     let now = Instant::now();
-    let mut desk = Desk::new(None);
-    desk.availability("attic", b"online");
+    let mut requests = VoiceRequests::new(None);
+    requests.availability("attic", b"online");
     let mut names = std::collections::BTreeSet::new();
     for room in ["kitchen", "den"] {
-        let _answered = ask(&mut desk, "hi", Some(&format!("{}{room}", "assist_satellite.".repeat(20))), now);
+        let _answered =
+            ask(&mut requests, "hi", Some(&format!("{}{room}", "assist_satellite.".repeat(20))), now);
         let body: Value =
-            serde_json::from_slice(&desk.requests.pop_front().expect("a request").payload).expect("JSON");
+            serde_json::from_slice(&requests.requests.pop_front().expect("a request").payload).expect("JSON");
         let [satellite, conversation] =
             ["satellite", "conversation"].map(|name| body[name].as_str().expect("a name").to_owned());
         assert!(satellite.len() <= 96 && conversation.len() <= 48, "{body}");

@@ -18,7 +18,6 @@
 //! with the call, and space for the final answer at the beginning of the turn. [`Omitted`] counts the calls of the turn
 //! that were removed or not run, for the model and for the caller.
 
-mod call;
 mod message;
 mod record;
 
@@ -26,12 +25,10 @@ use core::fmt::{Display, Write as _};
 
 use heapless::String;
 
-pub use self::call::NoResult;
-use self::call::{CallId, FailureResult, QuotedArguments, ToolName};
-use self::message::is_same_round;
-pub use self::message::{Call, CallResult, EarlierTurns, Message, Messages, Round};
+use self::message::{CallId, FailureResult, QuotedArguments, ToolName, is_same_round};
+pub use self::message::{CallResult, EarlierTurns, Message, Messages, ModelCall, NoResult, Round};
 use self::record::{
-    ARGUMENTS, BARE, DONE, Draft, FAILED, Header, ID, INVALID, RESULT, Record, RecordKind, Records,
+    ARGUMENTS, BARE, DONE, Draft, FAILED, Header, HistoryRecord, ID, INVALID, RESULT, RecordKind, Records,
     SUMMARISED,
 };
 use super::reply::{ModelText, RequestedCall};
@@ -72,7 +69,7 @@ impl Omitted {
         [self.succeeded, self.failed, self.unknown].map(usize::from).iter().sum()
     }
 
-    fn count_removed(&mut self, call: &Call<'_>) {
+    fn count_removed(&mut self, call: &ModelCall<'_>) {
         let count = match call.result {
             Some(result) if !result.is_error => &mut self.succeeded,
             Some(result) if result.is_unknown() => &mut self.unknown,
@@ -227,8 +224,8 @@ impl History {
     }
 
     /// The next call that has no result.
-    pub fn pending(&self) -> Option<Call<'_>> {
-        self.turn().find(Record::is_pending).map(Call::whole)
+    pub fn pending(&self) -> Option<ModelCall<'_>> {
+        self.turn().find(HistoryRecord::is_pending).map(ModelCall::whole)
     }
 
     /// Sets the result of the [pending](Self::pending) call, a JSON object. A result that is too long is cut and
@@ -243,7 +240,7 @@ impl History {
                 room = self.free() + limits::RESULT_LEAST;
             }
         }
-        let Some(call) = self.turn().find(Record::is_pending) else { return };
+        let Some(call) = self.turn().find(HistoryRecord::is_pending) else { return };
         let shortened = Shortened { result, room };
         let length = Measure::Plain.length(&shortened);
         let (at, start, mut header) = (call.at, call.end(), call.header);
@@ -328,8 +325,8 @@ impl History {
     }
 
     /// The calls of the current turn that have a result, in order.
-    pub fn calls(&self) -> impl Iterator<Item = Call<'_>> + Clone {
-        self.turn().filter(|record| record.has(DONE)).map(Call::whole)
+    pub fn calls(&self) -> impl Iterator<Item = ModelCall<'_>> + Clone {
+        self.turn().filter(|record| record.has(DONE)).map(ModelCall::whole)
     }
 
     /// The other calls of the current turn.
@@ -347,7 +344,7 @@ impl History {
 
     /// Free space that is not reserved for results and the final answer.
     fn free(&self) -> usize {
-        let pending = self.turn().filter(Record::is_pending).count();
+        let pending = self.turn().filter(HistoryRecord::is_pending).count();
         let reserved = pending * limits::RESULT_LEAST + limits::ANSWER_LEAST;
         limits::HISTORY.saturating_sub(self.used + reserved)
     }
@@ -429,7 +426,7 @@ impl History {
         if call.at >= self.current {
             return false;
         }
-        let is_user = |record: &Record<'_>| record.header.kind == RecordKind::User;
+        let is_user = |record: &HistoryRecord<'_>| record.header.kind == RecordKind::User;
         let Some(message) = self.records(0).take_while(|record| record.at < call.at).filter(is_user).last()
         else {
             return false;
@@ -444,7 +441,7 @@ impl History {
     /// Removes what the model said beside the calls of the oldest round of the current turn.
     fn drop_remark(&mut self) -> bool {
         let mut turn = self.turn();
-        let is_followed_by_an_earlier_round = |record: &Record<'_>| {
+        let is_followed_by_an_earlier_round = |record: &HistoryRecord<'_>| {
             let next = self.records(record.end()).next();
             next.is_some_and(|next| {
                 next.header.kind == RecordKind::Call && next.header.iteration < self.round
@@ -469,13 +466,13 @@ impl History {
     /// Removes the oldest round of the current turn, except the newest, and counts its calls by outcome. Comes after
     /// [`drop_remark`](Self::drop_remark), so that the round has no remark.
     fn remove_round(&mut self) -> bool {
-        let is_earlier = |record: &Record<'_>| {
+        let is_earlier = |record: &HistoryRecord<'_>| {
             record.header.kind == RecordKind::Call && record.header.iteration < self.round
         };
         let Some(first) = self.turn().find(is_earlier) else { return false };
         let (from, mut to, mut omitted) = (first.at, first.at, self.omitted);
         for record in self.records(from).take_while(|record| is_same_round(&first, record)) {
-            omitted.count_removed(&Call::whole(record));
+            omitted.count_removed(&ModelCall::whole(record));
             to = record.end();
         }
         self.omitted = omitted;

@@ -78,14 +78,14 @@ impl Header {
 
 /// One record.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Record<'a> {
+pub(super) struct HistoryRecord<'a> {
     /// Its offset in the history.
     pub(super) at: usize,
     pub(super) header: Header,
     bytes: &'a [u8],
 }
 
-impl<'a> Record<'a> {
+impl<'a> HistoryRecord<'a> {
     pub(super) fn part(&self, part: usize) -> &'a str {
         let start = self.header.offset(part);
         let bytes = self.bytes.get(start..start + self.header.length(part)).unwrap_or_default();
@@ -125,18 +125,18 @@ impl<'a> Records<'a> {
     }
 
     /// Whether no record follows this one.
-    pub(super) const fn end_with(&self, record: &Record<'_>) -> bool {
+    pub(super) const fn end_with(&self, record: &HistoryRecord<'_>) -> bool {
         record.end() == self.bytes.len()
     }
 }
 
 impl<'a> Iterator for Records<'a> {
-    type Item = Record<'a>;
+    type Item = HistoryRecord<'a>;
 
-    fn next(&mut self) -> Option<Record<'a>> {
+    fn next(&mut self) -> Option<HistoryRecord<'a>> {
         let header = Header::decode(*self.bytes.get(self.at..)?.first_chunk()?)?;
         let bytes = self.bytes.get(self.at..self.at + header.total())?;
-        let record = Record { at: self.at, header, bytes };
+        let record = HistoryRecord { at: self.at, header, bytes };
         self.at = record.end();
         Some(record)
     }

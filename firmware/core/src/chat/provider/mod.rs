@@ -10,9 +10,9 @@ mod openai;
 use core::fmt::{self, Display};
 
 use super::Provider;
-use super::history::{Call, EarlierTurns, History, Message, Messages};
+use super::history::{EarlierTurns, History, Message, Messages, ModelCall};
 use super::reply::{Arguments, ModelReply, RequestedCall};
-use super::turn_settings::TurnSettings;
+use super::turn::TurnSettings;
 use crate::json::{self, Bracket, Kind, Overflow, Text, Value, Writer};
 use crate::limits;
 use crate::log::debug;
@@ -248,9 +248,9 @@ fn write_tools(format: Format, registry: &Registry, ask: &Ask<'_>, out: &mut Wri
 /// How a provider with one flat list of messages writes calls and results.
 struct Flat {
     /// Writes a call as a value.
-    call: fn(&Call<'_>, &mut Writer<'_>),
+    call: fn(&ModelCall<'_>, &mut Writer<'_>),
     /// Writes the members of a result that name its call.
-    result: fn(&Call<'_>, &mut Writer<'_>),
+    result: fn(&ModelCall<'_>, &mut Writer<'_>),
     /// The `content` of calls without text; `null` if `None`.
     empty_content: Option<&'static str>,
 }

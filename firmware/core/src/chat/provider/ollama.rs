@@ -3,7 +3,7 @@
 //! Arguments of calls are objects, and calls have no ids: a result is matched by tool name and position.
 
 use super::{Ask, Flat, ProviderError, read_call, write_flat};
-use crate::chat::history::Call;
+use crate::chat::history::ModelCall;
 use crate::chat::reply::{FinishReason, ModelReply, ModelText};
 use crate::json::{Kind, Value, Writer};
 use crate::limits;
@@ -32,7 +32,7 @@ pub(super) fn write(ask: &Ask<'_>, out: &mut Writer<'_>) -> Format {
     Format::Ollama
 }
 
-fn write_call(call: &Call<'_>, out: &mut Writer<'_>) {
+fn write_call(call: &ModelCall<'_>, out: &mut Writer<'_>) {
     let item = out.open();
     out.key("function");
     let function = out.open();
@@ -42,7 +42,7 @@ fn write_call(call: &Call<'_>, out: &mut Writer<'_>) {
     out.close(item);
 }
 
-fn write_owner(call: &Call<'_>, out: &mut Writer<'_>) {
+fn write_owner(call: &ModelCall<'_>, out: &mut Writer<'_>) {
     out.field("tool_name", call.name);
 }
 

@@ -5,7 +5,7 @@
 //! `max_tokens`. The model's name decides. There is no common switch for thinking.
 
 use super::{Ask, Flat, ProviderError, read_call, write_flat};
-use crate::chat::history::Call;
+use crate::chat::history::ModelCall;
 use crate::chat::reply::{FinishReason, ModelReply, ModelText};
 use crate::json::{Kind, Value, Writer};
 use crate::tool::Format;
@@ -40,7 +40,7 @@ fn is_openais_own(model: &str) -> bool {
         || (model.starts_with("gpt-") && !model.starts_with("gpt-oss"))
 }
 
-fn write_call(call: &Call<'_>, out: &mut Writer<'_>) {
+fn write_call(call: &ModelCall<'_>, out: &mut Writer<'_>) {
     let item = out.open();
     out.field("id", call.id);
     out.field("type", "function");
@@ -52,7 +52,7 @@ fn write_call(call: &Call<'_>, out: &mut Writer<'_>) {
     out.close(item);
 }
 
-fn write_owner(call: &Call<'_>, out: &mut Writer<'_>) {
+fn write_owner(call: &ModelCall<'_>, out: &mut Writer<'_>) {
     out.field("tool_call_id", call.id);
     out.field("name", call.name);
 }

@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 
 use super::{World, body, conversation, rule_text, settings};
 use crate::chat::history::{EarlierTurns, Message};
-use crate::chat::provider;
-use crate::chat::{Input, Provider};
+use crate::chat::{Provider, TurnEvent, provider};
 
 /// Checks the rules that every provider has for a body.
 pub(super) fn check(service: Provider, body: &Value) {
@@ -156,13 +155,13 @@ fn lived(service: Provider, happens: &[Happens], mut look: impl FnMut(&World)) -
                 world.hears(text.as_deref(), &calls.collect::<Vec<_>>());
             }
             Happens::Done(result, is_error) => {
-                world.on(Input::ToolDone { result, is_error: *is_error });
+                world.on(TurnEvent::ToolDone { result, is_error: *is_error });
             }
             Happens::Cancelled => {
-                world.on(Input::Cancelled);
+                world.on(TurnEvent::Cancelled);
             }
             Happens::Garbage => {
-                world.on(Input::Reply(provider::read(service, b"{")));
+                world.on(TurnEvent::Reply(provider::read(service, b"{")));
             }
         }
         look(&world);

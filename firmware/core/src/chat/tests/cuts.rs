@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::World;
-use crate::chat::{Input, Provider};
+use crate::chat::{Provider, TurnEvent};
 use crate::limits;
 use crate::text::MARK;
 
@@ -153,7 +153,7 @@ proptest! {
             world.hears(Some(&std::format!("Well. {answer}")), &[]);
         }
         if world.reply.is_none() {
-            world.on(Input::TimedOut);
+            world.on(TurnEvent::TimedOut);
         }
         let reply = world.reply();
         let calls = reply["tool_calls"].as_array().unwrap();

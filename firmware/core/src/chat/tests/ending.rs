@@ -7,7 +7,7 @@ use std::vec;
 use serde_json::{Value, json};
 
 use super::{Todo, World};
-use crate::chat::{Ending, FinishReason, Input, ModelText, Provider, TurnFailure};
+use crate::chat::{Ending, FinishReason, ModelText, Provider, TurnEvent, TurnFailure};
 use crate::limits;
 use crate::text::MARK;
 
@@ -84,7 +84,7 @@ fn what_was_done_leaves_room_for_why_the_turn_ended() {
                 world.done(json!({"success": true, "message": message}));
             }
         }
-        assert_eq!(world.on(Input::TimedOut), Todo::Finish);
+        assert_eq!(world.on(TurnEvent::TimedOut), Todo::Finish);
         let words = world.reply()["message"].as_str().unwrap();
         assert!(words.ends_with(" Sorry, that took too long."), "{room}: {words}");
         assert!(words.starts_with("00 \"ä") && (room > 1500 || words.contains(MARK)), "{room}: {words}");
@@ -103,7 +103,7 @@ fn report_names_no_tools() {
             world.done(result.clone());
         }
         if world.turn.is_some() {
-            world.on(Input::TimedOut);
+            world.on(TurnEvent::TimedOut);
         }
         world.reply()["message"].as_str().unwrap().replace(" Sorry, that took too long.", "")
     };

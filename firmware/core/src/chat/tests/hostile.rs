@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Todo, World, reply_body};
-use crate::chat::{Input, Provider, Rule, provider};
+use crate::chat::{Provider, Rule, TurnEvent, provider};
 use crate::limits;
 
 /// Any JSON with the member names of providers.
@@ -42,7 +42,7 @@ fn chat(service: Provider, body: &[u8]) -> Value {
         todo = match todo {
             Todo::Ask => {
                 world.body();
-                world.on(Input::Reply(provider::read(service, body)))
+                world.on(TurnEvent::Reply(provider::read(service, body)))
             }
             Todo::Run(..) => world.done(json!({"success": true})),
             Todo::Finish => return world.reply().clone(),

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use super::history::EarlierTurns;
 use super::provider::{self, Ask};
-use super::{Context, History, Input, ModelReply, Provider, Rule, Step, Turn, TurnSettings};
+use super::{Context, History, ModelReply, Provider, Rule, Turn, TurnEvent, TurnSettings, TurnStep};
 use crate::json::Writer;
 use crate::tool::Registry;
 use crate::tools::TOOLS;
@@ -169,17 +169,17 @@ impl World {
         Todo::Ask
     }
 
-    fn on(&mut self, input: Input<'_>) -> Todo {
+    fn on(&mut self, input: TurnEvent<'_>) -> Todo {
         let Self { settings, registry, history, .. } = self;
         let turn = self.turn.as_mut().unwrap();
         match turn.on(input, &mut Context { settings, registry, history }) {
-            Step::Ask => Todo::Ask,
-            Step::Run => {
+            TurnStep::Ask => Todo::Ask,
+            TurnStep::Run => {
                 let call = turn.call(&self.history).unwrap();
                 let arguments = serde_json::from_str(call.arguments().text()).unwrap();
                 Todo::Run(call.name.to_string(), arguments)
             }
-            Step::Finish(ending) => {
+            TurnStep::Finish(ending) => {
                 let mut buffer = std::vec![0; self.room];
                 let mut writer = Writer::new(&mut buffer);
                 writer.object(|out| ending.write(&self.settings, &self.history, 160, out));
@@ -187,19 +187,19 @@ impl World {
                 self.reply = Some(serde_json::from_slice(&buffer[..length]).unwrap());
                 Todo::Finish
             }
-            Step::Wait => Todo::Wait,
+            TurnStep::Wait => Todo::Wait,
         }
     }
 
     /// The model replies.
     fn hears(&mut self, text: Option<&str>, calls: &[Asked<'_>]) -> Todo {
         let body = reply_body(self.provider, text, calls);
-        self.on(Input::Reply(provider::read(self.provider, body.as_bytes())))
+        self.on(TurnEvent::Reply(provider::read(self.provider, body.as_bytes())))
     }
 
     fn done(&mut self, result: Value) -> Todo {
         let is_error = result["success"] == json!(false);
-        self.on(Input::ToolDone { result: &result.to_string(), is_error })
+        self.on(TurnEvent::ToolDone { result: &result.to_string(), is_error })
     }
 
     /// The next question to the model.

@@ -7,8 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::read;
-use crate::chat::provider;
-use crate::chat::{Arguments, FinishReason, Provider};
+use crate::chat::{Arguments, FinishReason, Provider, provider};
 
 /// The text, the calls and the finish reason.
 fn view(service: Provider, body: Value) -> (String, Vec<String>, String) {

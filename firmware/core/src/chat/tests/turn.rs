@@ -10,7 +10,7 @@ use super::cuts::texts;
 use super::{Todo, World, registry, rule_text, run, settings};
 use crate::chat::history::EarlierTurns;
 use crate::chat::turn::NotStarted;
-use crate::chat::{Context, History, Input, Provider, ProviderError, Turn, provider};
+use crate::chat::{Context, History, Provider, ProviderError, Turn, TurnEvent, provider};
 use crate::limits;
 use crate::questions::Unanswered;
 
@@ -167,7 +167,10 @@ fn another_reason_to_stop_gives_what_there_is() {
         world.done(json!({"success": true}));
         let body =
             json!({"choices": [{"message": {"content": content}, "finish_reason": reason}]}).to_string();
-        assert_eq!(world.on(Input::Reply(provider::read(Provider::OpenAi, body.as_bytes()))), Todo::Finish);
+        assert_eq!(
+            world.on(TurnEvent::Reply(provider::read(Provider::OpenAi, body.as_bytes()))),
+            Todo::Finish
+        );
         assert_eq!(world.reply()["tool_calls"][0]["tool"], "hub_datetime");
         world.reply()["content"].clone()
     };
@@ -270,25 +273,29 @@ fn failures_are_told_and_leave_no_half_turn() {
     let told = json!({"error": {"status": 529, "message": "Overloaded"}}).to_string();
     let error = provider::read(Provider::Ollama, told.as_bytes()).unwrap_err();
     for (event, error_type, error) in [
-        (Input::Reply(Err(error)), "provider_error", "the provider reports an error 529: Overloaded"),
+        (TurnEvent::Reply(Err(error)), "provider_error", "the provider reports an error 529: Overloaded"),
         (
-            Input::Reply(Err(ProviderError::Lacks("a reply"))),
+            TurnEvent::Reply(Err(ProviderError::Lacks("a reply"))),
             "provider_error",
             "the provider's reply lacks a reply",
         ),
         (
-            Input::Unanswered(Unanswered::Silent),
+            TurnEvent::Unanswered(Unanswered::Silent),
             "timeout",
             "no relay answered in time for ollama (model-1); check that one runs that serves it, and that its model is fast enough",
         ),
-        (Input::Unanswered(Unanswered::Offline), "unavailable", "the hub has no connection to the broker"),
         (
-            Input::Unanswered(Unanswered::LongAnswer(9999)),
+            TurnEvent::Unanswered(Unanswered::Offline),
+            "unavailable",
+            "the hub has no connection to the broker",
+        ),
+        (
+            TurnEvent::Unanswered(Unanswered::LongAnswer(9999)),
             "too_large",
             "the model's reply of 9999 bytes is larger than the hub can take",
         ),
-        (Input::TimedOut, "timeout", "the turn took too long and was stopped"),
-        (Input::Cancelled, "cancelled", "the turn was cancelled"),
+        (TurnEvent::TimedOut, "timeout", "the turn took too long and was stopped"),
+        (TurnEvent::Cancelled, "cancelled", "the turn was cancelled"),
     ] {
         let mut world = World::new(Provider::Ollama, json!({}));
         world.says("First");
@@ -306,7 +313,7 @@ fn failures_are_told_and_leave_no_half_turn() {
             2,
             "the second is forgotten"
         );
-        assert_eq!(world.on(Input::Cancelled), Todo::Wait);
+        assert_eq!(world.on(TurnEvent::Cancelled), Todo::Wait);
     }
 }
 
@@ -318,7 +325,7 @@ fn a_turn_that_is_cancelled_while_a_tool_runs_remembers_what_was_done() {
     world.hears(None, &calls);
     world.done(json!({"success": true}));
     world.turn.as_mut().unwrap().interrupted_after(3000);
-    assert_eq!(world.on(Input::Cancelled), Todo::Finish);
+    assert_eq!(world.on(TurnEvent::Cancelled), Todo::Finish);
     let results: Vec<_> =
         world.reply()["tool_calls"].as_array().unwrap().iter().map(|call| call["result"].clone()).collect();
     assert_eq!(results[0], json!({"success": true}));
@@ -336,7 +343,7 @@ fn a_turn_that_is_cancelled_while_a_tool_runs_remembers_what_was_done() {
 
 #[test]
 fn a_call_that_has_not_begun_when_the_turn_ends_is_not_done() {
-    for end in [Input::TimedOut, Input::Cancelled] {
+    for end in [TurnEvent::TimedOut, TurnEvent::Cancelled] {
         let mut world = World::new(Provider::Anthropic, json!({}));
         world.says("Go");
         let calls = ["a", "b"].map(|id| (id, "hub_echo", json!({"text": id})));
@@ -357,7 +364,7 @@ fn events_that_nobody_waits_for_change_nothing() {
     assert_eq!(world.done(json!({"success": true})), Todo::Wait);
     world.hears(None, &[("a", "hub_datetime", json!({}))]);
     assert_eq!(world.hears(Some("Too early"), &[]), Todo::Wait);
-    assert_eq!(world.on(Input::Unanswered(Unanswered::Silent)), Todo::Wait);
+    assert_eq!(world.on(TurnEvent::Unanswered(Unanswered::Silent)), Todo::Wait);
     assert_eq!(world.done(json!({"success": true})), Todo::Ask);
     assert!(world.turn.as_ref().unwrap().call(&world.history).is_none());
 }

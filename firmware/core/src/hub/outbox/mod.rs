@@ -11,9 +11,9 @@ use core::cell::Cell;
 use embassy_time::Instant;
 use minimq::{Io, Property, Publication, QoS};
 
-use super::{health, info};
+use super::self_report;
 use crate::config::Config;
-use crate::context::{Event, HubContext};
+use crate::context::{HubContext, HubEvent};
 use crate::discovery::About;
 use crate::home::{DeviceId, Remains};
 use crate::json::{Overflow, Writer};
@@ -142,7 +142,7 @@ impl<S> Outgoing<S> {
     const INFO: Self = Self {
         topic: TopicName::Own("info"),
         due: |outbox| outbox.take_info(),
-        write: |outbox, _, buffer| info::write(outbox.hub, buffer),
+        write: |outbox, _, buffer| self_report::write_info(outbox.hub, buffer),
         end: |outbox, _, attempt| outbox.info_is_due = !attempt.is_over(),
         ..Self::STATE
     };
@@ -375,7 +375,7 @@ impl<S> Outbox<'_, S> {
                             Item::Next
                         })
                     },
-                    write: |outbox, _, buffer| health::write_summary(outbox.hub, buffer),
+                    write: |outbox, _, buffer| self_report::write_health_summary(outbox.hub, buffer),
                     ..Outgoing::EVENT
                 }),
             ]
@@ -395,7 +395,7 @@ pub(super) struct Outbox<'a, S> {
     pub(super) info_is_due: bool,
     pub(super) volume_is_due: bool,
     /// An event for which there was no room.
-    event: Option<Event>,
+    event: Option<HubEvent>,
     /// A notice for which there was no room.
     notice: Option<Notice>,
     /// A retained device state or announcement of an earlier run, which has to be cleared.
@@ -579,7 +579,7 @@ impl<'a, S> Outbox<'a, S> {
     fn tell_of_approval(&self, number: u32) {
         self.hub.approvals.with_waiting(number, |conversation, tool| {
             let conversation = conversation.try_into().unwrap_or_default();
-            let event = Event::Chat { conversation, state: "approval", tool: Some(tool.clone()) };
+            let event = HubEvent::Chat { conversation, state: "approval", tool: Some(tool.clone()) };
             self.hub.events.push(event);
         });
     }

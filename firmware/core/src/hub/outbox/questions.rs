@@ -87,7 +87,7 @@ impl<S> Outbox<'_, S> {
         let properties = [
             Property::ResponseTopic(&reply_topic),
             Property::CorrelationData(&correlation),
-            // Nobody is to work on what nobody waits for any more.
+            // Expires when the caller gives up.
             Property::MessageExpiryInterval(seconds),
         ];
         let HubContext { conversations, registry, .. } = self.hub;

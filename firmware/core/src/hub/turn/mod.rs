@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!                        chat::Turn                      decides: ask, run, finish (pure)
-//!                            ▲ │ Input, Step
-//!   request ──► Caller ──► Driver ──► reply              drives: this module
+//!                            ▲ │ TurnEvent, TurnStep
+//!   request ─► TurnRequest ─► Driver ──► reply            drives: this module
 //!                  begin ▲   │ │
 //!      rule, settings ───┘   │ └──► ToolCall             runs the calls
 //!                            ▼
@@ -22,8 +22,7 @@
 
 mod approval;
 mod begin;
-mod caller;
-pub(super) mod choose_rule;
+mod request;
 
 use core::cell::Cell;
 use core::fmt::{Display, Write as _};
@@ -34,12 +33,13 @@ use embassy_time::{Duration, Instant, Timer};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::String;
 
-pub(super) use self::caller::{Caller, check_speech, voice};
+pub(super) use self::request::{TurnRequest, check_speech, voice};
 use crate::approval::is_answer;
 use crate::chat::{
-    Context, Ending, FailureText, History, Input, Step, Turn, TurnFailure, TurnSettings, provider, wake,
+    Context, Ending, FailureText, History, Turn, TurnEvent, TurnFailure, TurnSettings, TurnStep, provider,
+    wake,
 };
-use crate::context::{Event, HubContext};
+use crate::context::{HubContext, HubEvent};
 use crate::conversations::{Occupied, Reserved};
 use crate::json::{Text, Writer};
 use crate::limits;
@@ -57,7 +57,7 @@ use crate::tools::ToolCall;
 /// What was only heard is answered if it begins with a wake phrase, or if somebody else heard one; the answer is speech
 /// then.
 pub(super) async fn answer<F: MultiwriteNorFlash>(
-    caller: &mut Caller<'_>,
+    caller: &mut TurnRequest<'_>,
     is_heard: bool,
     hub: &HubContext<'_, Store<'_, F>>,
     reply: &mut [u8],
@@ -121,7 +121,7 @@ enum Next {
 
 /// Drives a turn from what was said to the reply.
 async fn drive<F: MultiwriteNorFlash>(
-    caller: &Caller<'_>,
+    caller: &TurnRequest<'_>,
     said: Said<'_>,
     hub: &HubContext<'_, Store<'_, F>>,
     reply: &mut [u8],
@@ -167,7 +167,7 @@ async fn drive<F: MultiwriteNorFlash>(
 struct Driver<'a, S> {
     hub: &'a HubContext<'a, S>,
     conversation: Reserved<'a>,
-    caller: &'a Caller<'a>,
+    caller: &'a TurnRequest<'a>,
     /// How much longer the turn waits for the broker to take events.
     event_patience: Cell<Duration>,
 }
@@ -182,11 +182,11 @@ impl<F: MultiwriteNorFlash> Driver<'_, Store<'_, F>> {
         let patience = left.min(limits::LLM_TIMEOUT);
         let asked = {
             let answer =
-                |payload: &[u8]| self.feed(turn, Input::Reply(provider::read(provider, payload)), reply);
+                |payload: &[u8]| self.feed(turn, TurnEvent::Reply(provider::read(provider, payload)), reply);
             let asking = self.hub.questions.ask(recipient, patience, |_| {}, answer);
             match select(self.conversation.cancelled(), asking).await {
-                Either::First(()) => Err(Input::Cancelled),
-                Either::Second(asked) => asked.map_err(Input::Unanswered),
+                Either::First(()) => Err(TurnEvent::Cancelled),
+                Either::Second(asked) => asked.map_err(TurnEvent::Unanswered),
             }
         };
         asked.unwrap_or_else(|input| self.feed(turn, input, reply))
@@ -230,7 +230,7 @@ impl<F: MultiwriteNorFlash> Driver<'_, Store<'_, F>> {
                 }
                 Either3::First(is_unsent) | Either3::Second(is_unsent) => {
                     let is_cancelled = matches!(ended, Either3::First(_));
-                    let why = if is_cancelled { Input::Cancelled } else { Input::TimedOut };
+                    let why = if is_cancelled { TurnEvent::Cancelled } else { TurnEvent::TimedOut };
                     let event = (has_begun.get() && !is_unsent).then(|| {
                         let worked_since = started + decision_time.get();
                         let worked = Instant::now().saturating_duration_since(worked_since);
@@ -255,20 +255,20 @@ impl<F: MultiwriteNorFlash> Driver<'_, Store<'_, F>> {
         };
         let (mut history, mut settings) = self.conversation.try_lock().ok_or(Refusal::Unanswerable)?;
         let result = reply.get(..length).and_then(|text| core::str::from_utf8(text).ok());
-        let input = Input::ToolDone { result: result.unwrap_or_default(), is_error };
+        let input = TurnEvent::ToolDone { result: result.unwrap_or_default(), is_error };
         let registry = self.hub.registry;
         let step = turn.on(input, &mut Context { settings: &mut settings, registry, history: &mut history });
         let next = match step {
-            Step::Ask => Next::Ask,
-            Step::Run => Next::Run,
+            TurnStep::Ask => Next::Ask,
+            TurnStep::Run => Next::Run,
             // The last round of calls is over, and the model is not asked again. This ending borrows nothing from the
             // reply's buffer, where the result was.
-            Step::Finish(_) | Step::Wait => {
+            TurnStep::Finish(_) | TurnStep::Wait => {
                 return self.finish(&Ending::OutOfIterations, &settings, &history, reply);
             }
         };
         drop((history, settings));
-        if Instant::now() < until { Ok(next) } else { self.feed(turn, Input::TimedOut, reply) }
+        if Instant::now() < until { Ok(next) } else { self.feed(turn, TurnEvent::TimedOut, reply) }
     }
 
     /// Publishes the event of an executed call. If the call has ended, waits briefly for room.
@@ -280,20 +280,20 @@ impl<F: MultiwriteNorFlash> Driver<'_, Store<'_, F>> {
                 self.unless_cancelled(events.has_room(broker, limits::EVENT_WAIT)).await;
             }
         }
-        events.push(Event::Tool(execution));
+        events.push(HubEvent::Tool(execution));
     }
 
     /// Tells the turn what happened, and writes the reply if it is over.
-    fn feed(&self, turn: &mut Turn, input: Input<'_>, reply: &mut [u8]) -> Result<Next, Refusal> {
+    fn feed(&self, turn: &mut Turn, input: TurnEvent<'_>, reply: &mut [u8]) -> Result<Next, Refusal> {
         // Nobody else holds them: the question was written long ago.
         let (mut history, mut settings) = self.conversation.try_lock().ok_or(Refusal::Unanswerable)?;
         let registry = self.hub.registry;
         let step = turn.on(input, &mut Context { settings: &mut settings, registry, history: &mut history });
         match step {
-            Step::Ask => Ok(Next::Ask),
-            Step::Run => Ok(Next::Run),
-            Step::Finish(ending) => self.finish(&ending, &settings, &history, reply),
-            Step::Wait => Err(Refusal::Unanswerable),
+            TurnStep::Ask => Ok(Next::Ask),
+            TurnStep::Run => Ok(Next::Run),
+            TurnStep::Finish(ending) => self.finish(&ending, &settings, &history, reply),
+            TurnStep::Wait => Err(Refusal::Unanswerable),
         }
     }
 
@@ -353,7 +353,7 @@ impl<F: MultiwriteNorFlash> Driver<'_, Store<'_, F>> {
     /// The same as [`tell`](Self::tell), without waiting.
     fn push_event(&self, state: &'static str, tool: Option<&str>) {
         let tool = tool.and_then(|tool| Name::try_from(tool).ok());
-        self.hub.events.push(Event::Chat { conversation: self.caller.id.clone(), state, tool });
+        self.hub.events.push(HubEvent::Chat { conversation: self.caller.id.clone(), state, tool });
     }
 }
 

@@ -2,12 +2,11 @@
 
 use embassy_time::Instant;
 
-use super::{Client, Phase};
+use super::{McpClient, Phase};
 use crate::json::Value;
 use crate::limits;
-use crate::link::resource::Offer;
+use crate::link::controller::{Controller, Loss, Offer};
 use crate::link::rpc::{self, RpcError};
-use crate::link::status::{Controller, Loss};
 use crate::log::{debug, info, warn};
 use crate::tool::Registry;
 
@@ -46,7 +45,7 @@ impl Dialect {
     }
 }
 
-impl Client {
+impl McpClient {
     /// The controller answered the greeting.
     pub(super) fn greeted(&mut self, now: Instant, result: Value<'_>, registry: &Registry) {
         if let Dialect::Handshake(offered) = self.dialect {

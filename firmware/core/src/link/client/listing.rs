@@ -3,12 +3,12 @@
 use embassy_time::Instant;
 use heapless::{String, Vec};
 
-use super::{Client, News, Phase};
+use super::{McpClient, News, Phase};
 use crate::hash::Fingerprint;
 use crate::json::{Kind, Text, Value};
 use crate::limits;
+use crate::link::controller::Loss;
 use crate::link::rpc::{self, RpcError};
-use crate::link::status::Loss;
 use crate::log::warn;
 use crate::text::is_blank;
 use crate::tool::{Discovered, Hints, LeftOut, Registry};
@@ -31,7 +31,7 @@ impl Listing {
         Self { has_begun: false, pages: 0, left_out: 0, cursor: None, is_stale: false };
 }
 
-impl Client {
+impl McpClient {
     /// The list has changed: asks for it at once, or after a pause if it changes without end.
     pub(super) fn list_again(&mut self, now: Instant) {
         if now.saturating_duration_since(self.checked) >= limits::LINK_PING {

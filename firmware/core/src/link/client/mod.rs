@@ -10,10 +10,8 @@ use heapless::String;
 
 use self::greeting::Dialect;
 use self::listing::{Listing, Told};
-use super::resource::ResourceNews;
-use super::retries::Retries;
+use super::controller::{Controller, LinkState, Loss, ResourceNews, Retries};
 use super::rpc::{Incoming, Outgoing, RpcError};
-use super::status::{Controller, LinkState, Loss};
 use crate::json::{Text, Value};
 use crate::limits;
 use crate::log::{debug, error, info, warn};
@@ -26,7 +24,7 @@ use crate::tool::Registry;
 /// To drive it, send what [`poll`](Self::poll) returns until it returns nothing; report the [`News`]; wait for a message
 /// or for [`deadline`](Self::deadline), whichever is first; begin again.
 #[derive(Debug)]
-pub struct Client {
+pub struct McpClient {
     retries: Retries,
     phase: Phase,
     dialect: Dialect,
@@ -127,7 +125,7 @@ enum Phase {
     Pinging { id: Id, until: Instant },
 }
 
-impl Client {
+impl McpClient {
     /// Makes its first attempt at once. Its numbers begin at a random place, which `seed` decides: a late answer to what a
     /// hub asked before it restarted must not match.
     pub const fn new(seed: u64, retries: Retries) -> Self {

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::mock::Mock;
 use super::world::{memory, open};
-use crate::store::content::matches;
+use crate::store::documents::matches;
 use crate::store::{Builtin, Expression, Key, Store};
 
 type Flash = Mock<4096>;

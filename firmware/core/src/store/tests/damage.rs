@@ -8,12 +8,12 @@ use proptest::prelude::*;
 
 use super::mock::Mock;
 use super::world::{KEYS, Step, contents, memory, open, text};
-use crate::store::{Key, Memory, Opened, StoreError};
+use crate::store::{Key, Opened, StoreBuffers, StoreError};
 
 type Small = Mock<256>;
 
 /// The store does what a store does, whatever was in the flash before.
-fn works(flash: &mut Small, memory: &mut Memory) {
+fn works(flash: &mut Small, memory: &mut StoreBuffers) {
     let (mut store, opened) = open(flash, memory);
     opened.unwrap();
     // What was there may be in the way, but what is said to be set is set.

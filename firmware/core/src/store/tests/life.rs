@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::mock::Mock;
 use super::world::{KEYS, Model, Step, contents, memory, open, text};
 use crate::limits;
-use crate::store::{Capacity, Key, NameFault, Opened, Part, Scope, Section, Store, StoreError};
+use crate::store::{Capacity, Key, NameFault, NamedPart, Opened, Scope, Section, Store, StoreError};
 
 /// The geometry of an ESP32.
 type Flash = Mock<4096>;
@@ -246,7 +246,7 @@ fn what_cannot_be_stored_is_refused_by_name() {
         let error = block_on(store.set(key, text)).unwrap_err();
         assert_eq!(error.to_string(), said);
     }
-    let (part, limit) = (Part::Flag, NameFault::Empty);
+    let (part, limit) = (NamedPart::Flag, NameFault::Empty);
     assert_eq!(
         block_on(store.names(Section::Flags(Scope::Project("")))).err().map(|error| error.to_string()),
         Some("the name of a project must not be empty".into())

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::mock::{Mock, TEARS, Tear};
 use super::world::{KEYS, Model, Step, contents, memory, open};
-use crate::store::{Capacity, Memory, Opened, StoreError};
+use crate::store::{Capacity, Opened, StoreBuffers, StoreError};
 
 /// Small pages, so that all that happens to pages happens soon: four entries fill one, and twenty erases the
 /// journal.
@@ -19,7 +19,7 @@ fn survives(
     model: &Model,
     step: Step,
     (cut, tear, seed): (usize, Tear, u64),
-    memory: &mut Memory,
+    memory: &mut StoreBuffers,
 ) -> bool {
     let mut flash = before.clone();
     let mut after = model.clone();
@@ -69,7 +69,7 @@ fn survives(
 }
 
 /// How many steps of writing and erasing a step takes, and what the flash is like then.
-fn rehearse(flash: &mut Small, model: &mut Model, step: Step, memory: &mut Memory) -> usize {
+fn rehearse(flash: &mut Small, model: &mut Model, step: Step, memory: &mut StoreBuffers) -> usize {
     let before = flash.steps;
     let (mut store, _) = open(flash, memory);
     match block_on(step.run(&mut store)) {

@@ -9,7 +9,7 @@ use std::vec::Vec;
 use embassy_futures::block_on;
 
 use super::mock::Mock;
-use crate::store::{Key, Memory, Opened, Scope, Section, Store, StoreError};
+use crate::store::{Key, Opened, Scope, Section, Store, StoreBuffers, StoreError};
 
 /// What a test works with: every kind of key, and names that start alike.
 pub(super) const KEYS: [Key<'static>; 9] = [
@@ -107,13 +107,13 @@ pub(super) fn contents<const PAGE: usize>(store: &mut Store<'_, &mut Mock<PAGE>>
 /// A store on a flash that is running, opened.
 pub(super) fn open<'a, const PAGE: usize>(
     flash: &'a mut Mock<PAGE>,
-    memory: &'a mut Memory,
+    memory: &'a mut StoreBuffers,
 ) -> (Store<'a, &'a mut Mock<PAGE>>, Result<Opened, StoreError>) {
     let mut store = Store::new(flash, memory);
     let opened = block_on(store.open());
     (store, opened)
 }
 
-pub(super) fn memory() -> Box<Memory> {
-    Box::new(Memory::new())
+pub(super) fn memory() -> Box<StoreBuffers> {
+    Box::new(StoreBuffers::new())
 }

