@@ -10,6 +10,9 @@ use world::prelude::*;
 
 use crate::owner::a_hub;
 
+/// Tools whose examples are not run: their results differ from run to run, or the hub restarts.
+const NOT_RUN: &[&str] = &["datetime", "search", "restart_hub", "factory_reset"];
+
 /// The arguments of an example, and its result.
 fn parse(tool: &Tool<'_>, example: &Example) -> (Value, Value) {
     let (call, result) = example.code.split_once(Example::ARROW).expect(example.code);
@@ -62,10 +65,8 @@ fn every_example_gives_the_result_that_it_shows() {
         for document in &documents {
             assert_eq!(owner.asks("content/put", document.clone()).await["success"], true);
         }
-        for (tool, arguments, expected) in examples() {
+        for (tool, arguments, expected) in examples().filter(|(tool, ..)| !NOT_RUN.contains(&tool.name)) {
             match tool.name {
-                // Another hour, another network; and after a reset there is nothing left to look at.
-                "datetime" | "search" | "restart_hub" | "factory_reset" => continue,
                 "get_project_flag" | "list_project_flags" => {
                     for (tool, name, value) in [("project", "guests", true), ("feature", "holiday", false)] {
                         let flag = json!({ "name": name, "value": value });
@@ -93,7 +94,7 @@ fn every_example_gives_the_result_that_it_shows() {
             *run.entry(tool.name).or_insert(0) += 1;
         }
     });
-    assert_eq!(run.len(), TOOLS.len() + EXAMPLE_TOOLS.len() - 4, "{run:?}");
+    assert_eq!(run.len(), TOOLS.len() + EXAMPLE_TOOLS.len() - NOT_RUN.len(), "{run:?}");
 }
 
 /// A model reads one example with each of the hub's own tools, in every format; and with the tools of the simulated home there
