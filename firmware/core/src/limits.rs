@@ -91,7 +91,7 @@ pub const TOOLS: usize = 64;
 /// The names, descriptions and schemas of the controller's tools: about twenty to forty tools. Long descriptions are
 /// cut before a tool is dropped. A question to a model has room for less, so more would serve only those who call tools
 /// themselves.
-pub const TOOL_TEXTS: usize = 19 * 1024;
+pub const TOOL_TEXTS: usize = 18 * 1024;
 
 /// Tools that rules allow by name. They are kept before other tools of the controller. Further names get no preference.
 pub const PREFERRED_TOOLS: usize = 32;
@@ -433,9 +433,9 @@ pub const FLASH_ATTEMPTS: usize = 3;
 /// 480 bytes; the address of each takes 8 bytes of RAM.
 pub const STORE_ENTRIES: usize = 128;
 
-/// The names of all entries, which are kept in RAM: 32 bytes each when there are [`STORE_ENTRIES`], three of them
+/// The names of all entries, which are kept in RAM: 29 bytes each when there are [`STORE_ENTRIES`], three of them
 /// the store's own.
-pub const STORE_NAMES: usize = 4096;
+pub const STORE_NAMES: usize = 3776;
 
 /// The name of a setting, a flag or a document.
 pub const NAME: usize = 64;
