@@ -303,6 +303,18 @@ fn an_approval_is_asked_for_until_it_is_answered_and_no_answer_is_recorded() {
 }
 
 #[test]
+fn what_was_typed_before_the_question_approves_nothing() {
+    let mut terminal = Terminal::start(&[]);
+    terminal.types("unlock the front door\ry\r");
+    terminal.shows(QUESTION, 1);
+    // Time to read the question.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert!(!terminal.screen().contains("is now unlocked"), "{}", terminal.screen());
+    terminal.types("y\r");
+    terminal.shows("Front Door is now unlocked", 1);
+}
+
+#[test]
 fn an_approval_that_expires_says_so_and_leaves_the_next_line_alone() {
     let mut terminal = Terminal::start(&[]);
     set(&terminal, &[("gate.seconds", json!(5))]);

@@ -17,7 +17,7 @@
 //! **Dropping a future** is like losing power, for that operation alone: a `set` or `delete` may or may not have
 //! happened. The next operation then reads the names anew, and finishes or undoes what was begun.
 //!
-//! Flags and their two scopes are in [`flags`], expressions that select documents in [`content`].
+//! Flags and their two scopes are in [`flags`], expressions that select documents in [`documents`].
 
 pub mod documents;
 mod erase_interlock;

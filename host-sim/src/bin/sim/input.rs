@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
-use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Editor, ExternalPrinter as _};
@@ -91,6 +91,16 @@ impl Input {
             Source::Editor { .. } => true,
             Source::Plain { is_terminal, .. } => *is_terminal,
         }
+    }
+
+    /// Discards what a person has typed ahead. Returns whether they have begun a line, which this leaves alone.
+    pub(crate) fn discard_typed_ahead(&self) -> bool {
+        let is_typing = matches!(&self.source, Source::Editor { typing: Some(_), .. });
+        if self.is_terminal() && !is_typing {
+            // What is left if it fails comes too soon after the question.
+            let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+        }
+        is_typing
     }
 
     /// Has a line read again, as the next one.

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io::{IsTerminal, Write as _};
 use std::pin::pin;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use host_desktop::broker::BrokerUrl;
 use host_sim::caller::{NoAnswer, ask, watch};
@@ -29,6 +29,9 @@ use crate::wrap::for_terminal;
 
 /// What the prompt itself understands. The last three need a simulated controller.
 const COMMANDS: [&str; 9] = ["help", "tools", "devices", "status", "quit", "exit", "press", "unplug", "plug"];
+
+/// A person needs longer to read a question. A "y" that comes sooner was typed before it.
+const READING_TIME: Duration = Duration::from_millis(500);
 
 /// How long the hub may take to cancel a turn.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -338,6 +341,8 @@ async fn with_approvals<T>(
     // Whether a PIN was given for it, which the hub has judged.
     let mut has_pin = false;
     let (mut is_over, mut can_read) = (false, true);
+    // When the question was shown, and whether a line had been begun by then.
+    let (mut asked_at, mut is_begun) = (Instant::now(), false);
     loop {
         tokio::select! {
             biased;
@@ -345,6 +350,8 @@ async fn with_approvals<T>(
                 let Some(approval) = Approval::read(&payload) else { continue };
                 match &pending {
                     None if approval.is_waiting() && (approval.is_ours || approval.is_direct) => {
+                        is_begun = input.discard_typed_ahead();
+                        asked_at = Instant::now();
                         tell(&format!("  {}", approval.question()));
                         (pending, has_pin, is_over) = (Some(approval), false, false);
                     }
@@ -378,7 +385,13 @@ async fn with_approvals<T>(
                 };
                 // Where a person types, Enter alone is the default.
                 let is_default = input.is_terminal() && line.trim().is_empty();
+                let is_too_soon = input.is_terminal() && (is_begun || asked_at.elapsed() < READING_TIME);
+                is_begun = false;
                 match Answer::to(approval, &line).or(is_default.then_some(Answer::No)) {
+                    Some(Answer::Yes) if is_too_soon => {
+                        tell("  That was typed before the question. Please answer it now.");
+                        tell(&format!("  {}", approval.question()));
+                    }
                     Some(answer) => {
                         if let Some(words) = answer.give(approval, &line, network.clone(), settings).await {
                             tell(&format!("  {words}"));
@@ -461,8 +474,14 @@ fn device_line(device: &Value) -> String {
     } else {
         state.collect::<Vec<_>>().join(", ")
     };
-    let room = device["room"].as_str().map(|room| format!(" ({room})")).unwrap_or_default();
-    format!("{}{room}: {state}", device["name"].as_str().unwrap_or_default())
+    let room = device["room"]
+        .as_str()
+        .filter(|room| !room.is_empty())
+        .map(|room| format!(" ({room})"))
+        .unwrap_or_default();
+    // The controller's names may have control characters, which a terminal would obey.
+    let line = format!("{}{room}: {state}", device["name"].as_str().unwrap_or_default());
+    line.replace(char::is_control, " ")
 }
 
 /// What a person can type.
