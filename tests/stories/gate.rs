@@ -353,19 +353,6 @@ fn a_policy_allows_asks_or_denies() {
 }
 
 #[test]
-fn a_policy_that_forbids_the_call_meanwhile_outweighs_an_approval() {
-    at_home(async |world, home, ann| {
-        let mut model = world.model().await;
-        model_calls(ann, &mut model, &[unlock()]).await;
-        let approval = waits(ann).await;
-        ann.sets("gate.unlock", json!("deny")).await;
-        ann.asks("approve", json!({ "id": approval["id"], "allow": true })).await;
-        assert_refused(&result_of(&mut model).await, "denied", "Unlocking Front Door is forbidden");
-        assert_eq!((door(home).as_str(), home.record().calls().len()), ("locked", 0));
-    });
-}
-
-#[test]
 fn what_people_do_themselves_passes_unless_the_policy_says_otherwise() {
     at_home(async |_, home, ann| {
         assert_eq!(

@@ -261,10 +261,6 @@ impl<'a, F: MultiwriteNorFlash> Approver<'a, Store<'_, F>> {
             if !checking.await {
                 return Err(Denial::Changed);
             }
-            // Somebody may have forbidden it meanwhile.
-            if self.settings().await.strictest(assessment.risks) == Policy::Deny {
-                return Err(Denial::Policy);
-            }
         }
         Ok(Admitted::new(self.home, assessment))
     }
