@@ -331,15 +331,15 @@ fn long_descriptions_are_cut_before_tools_are_left_out_and_restored_later() {
         let mut controller = world.controller();
         let mut ann = world.person("ann").await;
         let words = "Lämpchen ".repeat(300);
-        let tools: Vec<_> = (0..12).map(|n| with_description(&format!("wordy_{n}"), &words)).collect();
+        let tools: Vec<_> = (0..14).map(|n| with_description(&format!("wordy_{n}"), &words)).collect();
         controller.greets_with(json!(tools)).await;
         let info = ann.sees_link("ready").await;
         let counts =
             |info: &Value| (info["controller"]["tools"].clone(), info["controller"]["left_out"].clone());
-        assert_eq!(counts(&info), (json!(12), json!(0)));
+        assert_eq!(counts(&info), (json!(14), json!(0)));
         assert_not_logged("left out");
         let cut = listed(&mut ann, "anthropic").await;
-        assert_eq!(cut.len(), 12);
+        assert_eq!(cut.len(), 14);
         for tool in &cut {
             let description = tool["description"].as_str().expect("words");
             let kept = description.strip_suffix("…").expect("a mark");
