@@ -65,7 +65,7 @@ fn the_hubs_own_tools_get_their_arguments_as_they_are() {
         let mut owner = world.person("owner").await;
         let arguments = json!({ "device_name": "x", "new_parameter_name": { "a_b": 1 } });
         assert_eq!(owner.uses("echo", arguments.clone()).await["result"], json!({ "echo": arguments }));
-        // The question to the service has the arguments that the tool knows, under their names.
+        // The question to the service has the tool's own names of the arguments, and no others.
         let mut service = world.client("service", &[&owner.topic("service/search/request")]).await;
         owner.calls("search", json!({ "query": "sunset_in_oslo", "max_results": 1 }));
         let question = service.hears("service/search/request").await;

@@ -114,7 +114,7 @@ pub struct Broker<'a> {
     pub user: &'a str,
     /// The password of that user.
     pub password: &'a str,
-    /// The certificate that the broker's is checked with, in PEM or as the base64 of its DER; empty for none.
+    /// The CA certificate that the broker's certificate is checked against, in PEM or as the base64 of its DER; empty for none.
     pub ca: &'a str,
 }
 

@@ -1,6 +1,6 @@
 //! Every capacity, timeout and retry number of the hub, each with its reason.
 //!
-//! Sizes are bytes. Together they decide the hub's memory: a board has 200 KiB for everything static.
+//! Sizes are bytes. Together they decide the hub's memory: a board has 236 KiB for everything static.
 
 use embassy_time::Duration;
 

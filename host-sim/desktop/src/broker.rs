@@ -120,7 +120,7 @@ pub struct BrokerUrl {
     pub is_tls: bool,
     /// User name and password.
     pub login: Option<(String, String)>,
-    /// The certificate that the broker's is checked with; empty for none.
+    /// The CA certificate that the broker's certificate is checked against; empty for none.
     pub ca: Ca,
 }
 

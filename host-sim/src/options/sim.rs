@@ -70,7 +70,7 @@ pub struct Options {
     pub once: Option<String>,
     /// The broker to use instead of the embedded one.
     pub broker: Option<BrokerUrl>,
-    /// The certificate that the broker's is checked with.
+    /// The CA certificate that the broker's certificate is checked against.
     pub ca: Option<Ca>,
     /// Where the embedded broker listens.
     pub listen: Option<SocketAddr>,

@@ -150,7 +150,7 @@ pub(crate) fn large_home() -> Vec<Json> {
     large_home_of(KINDS, str::to_string)
 }
 
-/// A large home with these devices, whose names and rooms are spelled like this.
+/// A large home with devices of these kinds. `spell` rewrites each name and room.
 fn large_home_of(kinds: Kinds, spell: fn(&str) -> String) -> Vec<Json> {
     let rooms = [
         "Living Room",

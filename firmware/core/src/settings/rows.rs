@@ -71,7 +71,7 @@ rows! {
         is_secret: true,
         ..Setting::AT_START
     };
-    /// The certificate that the broker's is checked with.
+    /// The CA certificate that the broker's certificate is checked against.
     BROKER_CA: SettingText = Setting {
         key: "broker.ca",
         purpose: "The certificate of the authority that issued the broker's, or the broker's own",
